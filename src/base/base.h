@@ -1,5 +1,5 @@
 /*
- * base.h - what every room uses: memory, errors, arenas, strings, checked sizes, bit sets, tables of names, JSON out.
+ * base.h - what every room uses: memory, errors, arenas, strings, checked sizes, tables of names, JSON out.
  *
  * Layer: base.  Knows nothing of tensors.  Internal: not installed.
  */
@@ -109,7 +109,13 @@ void sr__format_bytes(uint64_t bytes, char out[16]);
 /* ---- JSON out ------------------------------------------------------------------------------------------------------------ */
 
 /* A streaming writer: commas and quotes are its business.  pretty: two-space indents. */
-typedef struct sr__json { sr__str *out; bool pretty; int depth; bool need_comma; uint8_t *inline_at; size_t inline_cap; } sr__json;
+typedef struct sr__json {
+    sr__str *out;
+    bool pretty, need_comma, after_key, inline_next;
+    int depth;
+    uint8_t *inline_at; /* a flag for each open level */
+    size_t inline_cap;
+} sr__json;
 
 void sr__json_init(sr__json *json, sr__str *out, bool pretty);
 void sr__json_free(sr__json *json);
@@ -129,7 +135,11 @@ void sr__json_null(sr__json *json);
 
 /* Value of a name; false: unknown. */
 typedef bool (*sr__expr_lookup)(void *user, const char *name, size_t length, int64_t *out_value);
-/* SR_INVALID: what is wrong and where ("position 5: ..."); division is exact, overflow is an error. */
-sr_status sr__expr_eval(const char *text, size_t length, sr__expr_lookup lookup, void *user, int64_t *out_value, sr_error *err);
+/*
+ * SR_INVALID: what is wrong and where ("position 5: ..."); division is exact, overflow is an error.  Details of the
+ * error: "position" (a number, from 1), and "name" where a name is unknown, for a suggestion.
+ */
+sr_status sr__expr_eval(const char *text, size_t length, sr__expr_lookup lookup, void *user, int64_t *out_value,
+                        sr_error *err);
 
 #endif

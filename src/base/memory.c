@@ -1,0 +1,111 @@
+/*
+ * memory.c - the only door to the allocator, with a counter that can make the n-th call fail; pages for buffers.
+ *
+ * Layer: base.  Answers to: malloc/new and ggml_aligned_malloc of the reference, which aborts where these return NULL.
+ *
+ * Memory from here is plain malloc memory, so that a text handed to the caller can be freed with free().
+ */
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+
+/* Calls so far, the call (1-based) that fails, 0 for none, and whether all later ones fail too. */
+static atomic_long n_calls;
+static atomic_long fail_at;
+static atomic_bool fail_after;
+
+/* Counts one allocation; true if this one has to fail.  Relaxed order: tests arm it before threads start. */
+static bool call_fails(void) {
+    long call = atomic_fetch_add_explicit(&n_calls, 1, memory_order_relaxed) + 1;
+    long at = atomic_load_explicit(&fail_at, memory_order_relaxed);
+    if (at == 0) {
+        return false;
+    }
+    return call == at || (call > at && atomic_load_explicit(&fail_after, memory_order_relaxed));
+}
+
+void sr__fail_allocations(long n, bool all_after) {
+    long now = atomic_load(&n_calls);
+    atomic_store(&fail_after, all_after);
+    atomic_store(&fail_at, n > 0 && n <= LONG_MAX - now ? now + n : 0);
+}
+
+long sr__allocation_count(void) { return atomic_load(&n_calls); }
+
+void *sr__malloc(size_t size) {
+    if (call_fails()) {
+        return NULL;
+    }
+    return malloc(size > 0 ? size : 1); /* so that NULL always means failure */
+}
+
+void *sr__calloc(size_t n, size_t size) {
+    if (call_fails()) {
+        return NULL;
+    }
+    return n > 0 && size > 0 ? calloc(n, size) : calloc(1, 1);
+}
+
+void *sr__realloc(void *p, size_t size) {
+    if (call_fails()) {
+        return NULL;
+    }
+    return realloc(p, size > 0 ? size : 1);
+}
+
+void sr__free(void *p) { free(p); }
+
+char *sr__strdup(const char *s) { return sr__strndup(s, strlen(s)); }
+
+char *sr__strndup(const char *s, size_t n) {
+    size_t length = strnlen(s, n);
+    char *copy = sr__malloc(length + 1);
+    if (copy != NULL) {
+        memcpy(copy, s, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+bool sr__grow(void *p, size_t *cap, size_t need, size_t size) {
+    if (need <= *cap) {
+        return true;
+    }
+    size_t wanted = *cap > 0 ? *cap : 8;
+    while (wanted < need) {
+        if (!sr__mul_size(wanted, 2, &wanted)) {
+            return false;
+        }
+    }
+    size_t bytes;
+    if (!sr__mul_size(wanted, size, &bytes)) {
+        return false;
+    }
+    /* p points to a pointer of any type; copying its bytes keeps clear of the aliasing rules. */
+    void *old;
+    memcpy(&old, p, sizeof(old));
+    void *grown = sr__realloc(old, bytes);
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(p, &grown, sizeof(grown));
+    *cap = wanted;
+    return true;
+}
+
+void *sr__pages_alloc(size_t size) {
+    if (call_fails()) {
+        return NULL;
+    }
+    void *p = mmap(NULL, size > 0 ? size : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p != MAP_FAILED ? p : NULL;
+}
+
+void sr__pages_free(void *p, size_t size) {
+    if (p != NULL) {
+        munmap(p, size > 0 ? size : 1);
+    }
+}
