@@ -341,6 +341,7 @@ typedef struct sr_graph_view {
     const int32_t *leafs;
     int32_t n_leafs;
     const sr_storage *storage; /* by id; NULL before allocation */
+    const uint8_t *flags;      /* by id, where scheduling changed some; NULL: the tensors' own, none for an extra */
 } sr_graph_view;
 
 /* The whole graph as it is, not allocated. */
@@ -356,6 +357,14 @@ static inline const sr_tensor *sr_view_tensor(const sr_graph_view *view, int32_t
 
 static inline int sr_view_op(const sr_graph_view *view, int32_t id) {
     return id < view->graph->n_tensors ? view->graph->tensors[id].op : SR_OP_NONE;
+}
+
+/* sr_tensor_flags of an id. */
+static inline unsigned sr_view_flags(const sr_graph_view *view, int32_t id) {
+    if (view->flags) {
+        return view->flags[id];
+    }
+    return id < view->graph->n_tensors ? view->graph->tensors[id].flags : 0u;
 }
 
 /* Source j of a tensor of the graph as the view has it, or -1. */
