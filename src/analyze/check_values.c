@@ -1,0 +1,244 @@
+/*
+ * check_values.c - compares what an executed run computed and copied with `expect`.
+ *
+ * Layer: analyze.  Other kernels round otherwise, so values are compared within tolerances: docs/graph-format.md.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analyze/check_note.h"
+#include "graph/quant.h"
+
+void sr__check_copied(sr__check_run *c) {
+    const sr_expect *expect = c->run->expect;
+    if (c->sources == NULL || c->sources->copied == NULL) {
+        return;
+    }
+    for (int i = 0; i < expect->n_copied; i++) {
+        const sr_expect_number *expected = &expect->copied[i];
+        int64_t got = 0;
+        c->check->n_checks++;
+        if (!c->sources->copied(c->sources->user, expected->key, &got)) {
+            sr__check_note(c, "copied of %s: expected %" PRId64 ", but there is no such copy", expected->key, expected->value);
+        } else if (got != expected->value) {
+            sr__check_note(c, "copied of %s: expected %" PRId64 ", got %" PRId64, expected->key, expected->value, got);
+        }
+    }
+}
+
+/* ---- contents as doubles ---------------------------------------------------------------------------------------- */
+
+static double element(int type, const uint8_t *p) {
+    union { float f32; double f64; int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint16_t u16; } v = {0};
+    memcpy(&v, p, (size_t)sr_type_get(type)->bytes);
+    switch (type) {
+    case SR_TYPE_F32: return (double)v.f32;
+    case SR_TYPE_F64: return v.f64;
+    case SR_TYPE_F16: return (double)sr__f16_to_f32(v.u16);
+    case SR_TYPE_BF16: return (double)sr__bf16_to_f32(v.u16);
+    case SR_TYPE_I8: return v.i8;
+    case SR_TYPE_I16: return v.i16;
+    case SR_TYPE_I32: return v.i32;
+    case SR_TYPE_I64: return (double)v.i64;
+    default: return 0.0;
+    }
+}
+
+/* One row of n elements, `step` bytes apart where the type has no blocks; row: room for n floats. */
+static void read_row(int type, const uint8_t *data, size_t step, int64_t n, float *row, double *out) {
+    if (sr_type_get(type)->block > 1) {
+        sr__row_to_f32(type, data, row, n);
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (double)row[i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = element(type, data + (size_t)i * step);
+    }
+}
+
+/* All elements in order; nb: strides of data. out has room for all of them. */
+static sr_status read_all(const sr_tensor *t, const size_t nb[SR_MAX_DIMS], const uint8_t *data, double *out, sr_error *err) {
+    float *row = NULL;
+    if (sr_type_get(t->type)->block > 1) {
+        if (!sr__type_can_read(t->type)) {
+            return sr__fail(err, SR_UNAVAILABLE, "values of type '%s' cannot be read", sr_type_get(t->type)->name);
+        }
+        row = sr__malloc((size_t)t->ne[0] * sizeof(*row));
+        if (row == NULL) {
+            return sr__fail_memory(err);
+        }
+    }
+    for (int64_t i3 = 0; i3 < t->ne[3]; i3++) {
+        for (int64_t i2 = 0; i2 < t->ne[2]; i2++) {
+            for (int64_t i1 = 0; i1 < t->ne[1]; i1++) {
+                const size_t offset = (size_t)i1 * nb[1] + (size_t)i2 * nb[2] + (size_t)i3 * nb[3];
+                read_row(t->type, data + offset, nb[0], t->ne[0], row, out);
+                out += t->ne[0];
+            }
+        }
+    }
+    sr__free(row);
+    return SR_OK;
+}
+
+/* What the run left in a tensor; *out is freed with sr__free. */
+static sr_status read_tensor(sr__check_run *c, int32_t tensor, double **out) {
+    const sr_tensor *t = &c->layout->graph->tensors[tensor];
+    const size_t n = (size_t)sr_tensor_nelements(t);
+    sr_status status = SR_OK;
+    uint8_t *data = sr__malloc(t->nbytes > 0 ? t->nbytes : 1);
+    double *values = sr__malloc((n > 0 ? n : 1) * sizeof(*values));
+    if (data == NULL || values == NULL) {
+        status = sr__fail_memory(c->err);
+        goto done;
+    }
+    SR_TRY(c->sources->read(c->sources->user, tensor, data, t->nbytes, c->err));
+    if (n > 0) {
+        SR_TRY(read_all(t, t->nb, data, values, c->err));
+    }
+    *out = values;
+    values = NULL;
+done:
+    sr__free(data);
+    sr__free(values);
+    return status;
+}
+
+/* Raw expected content, contiguous in the tensor's type; *out is freed with sr__free. */
+static sr_status read_expected(sr__check_run *c, const sr_tensor *t, const sr_expect_output *expected, double **out) {
+    const size_t n = (size_t)sr_tensor_nelements(t);
+    const size_t row_size = sr_row_size(t->type, t->ne[0]);
+    size_t nb[SR_MAX_DIMS] = {(size_t)sr_type_get(t->type)->bytes, row_size, 0, 0};
+    nb[2] = nb[1] * (size_t)t->ne[1];
+    nb[3] = nb[2] * (size_t)t->ne[2];
+    *out = NULL;
+    if (n == 0 || expected->n_bytes != row_size * (size_t)sr_tensor_nrows(t)) {
+        return SR_OK;
+    }
+    double *values = sr__malloc(n * sizeof(*values));
+    if (values == NULL) {
+        return sr__fail_memory(c->err);
+    }
+    const sr_status status = read_all(t, nb, expected->bytes, values, c->err);
+    if (status != SR_OK) {
+        sr__free(values);
+        return status;
+    }
+    *out = values;
+    return SR_OK;
+}
+
+/* ---- comparison ------------------------------------------------------------------------------------------------- */
+
+/* NaN differs from everything but NaN; an infinity only equals itself. */
+static bool within(double expected, double got, double limit) {
+    return expected == got || (isnan(expected) && isnan(got)) || fabs(expected - got) <= limit;
+}
+
+static void compare_sums(sr__check_run *c, const sr_expect_output *expected, const double *got, int64_t n) {
+    double sum = 0.0;
+    double sumsq = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += got[i];
+        sumsq += got[i] * got[i];
+    }
+    const double t = expected->tolerance;
+    const double count = n > 0 ? (double)n : 1.0;
+    const double r = sqrt(expected->sumsq / count);
+    c->check->n_checks += 2;
+    if (!within(expected->sum, sum, t * r * (double)n / 4.0 + t * fabs(expected->sum))) {
+        sr__check_note(c, "outputs of %s: sum: expected %.9g, got %.9g", expected->id, expected->sum, sum);
+    }
+    if (!within(expected->sumsq, sumsq, 2.0 * t * expected->sumsq)) {
+        sr__check_note(c, "outputs of %s: sumsq: expected %.9g, got %.9g", expected->id, expected->sumsq, sumsq);
+    }
+    for (int i = 0; i < expected->n_head; i++) {
+        c->check->n_checks++;
+        if (i >= n) {
+            sr__check_note(c, "outputs of %s: head: expected %d values, the tensor has %" PRId64, expected->id,
+                           expected->n_head, n);
+            return;
+        }
+        if (!within(expected->head[i], got[i], t * (fabs(expected->head[i]) + r))) {
+            sr__check_note(c, "outputs of %s: head[%d]: expected %.9g, got %.9g", expected->id, i, expected->head[i], got[i]);
+            return;
+        }
+    }
+}
+
+/* Squared error over squared expectation; values that are not finite must be the same. */
+static void compare_all(sr__check_run *c, const sr_expect_output *expected, const double *values, const double *got,
+                        int64_t n) {
+    double error = 0.0;
+    double square = 0.0;
+    c->check->n_checks++;
+    for (int64_t i = 0; i < n; i++) {
+        if (isfinite(values[i]) && isfinite(got[i])) {
+            error += (values[i] - got[i]) * (values[i] - got[i]);
+            square += values[i] * values[i];
+        } else if (!within(values[i], got[i], 0.0)) {
+            sr__check_note(c, "outputs of %s: element %" PRId64 ": expected %g, got %g", expected->id, i, values[i], got[i]);
+            return;
+        }
+    }
+    const double nmse = error == 0.0 ? 0.0 : error / square;
+    if (!(nmse <= expected->nmse)) {
+        sr__check_note(c, "outputs of %s: nmse: expected at most %g, got %g", expected->id, expected->nmse, nmse);
+    }
+}
+
+static sr_status compare_values(sr__check_run *c, const sr_expect_output *expected, const sr_tensor *t, const double *got) {
+    const int64_t n = sr_tensor_nelements(t);
+    if (expected->bytes == NULL) {
+        if (expected->n_values != n) {
+            c->check->n_checks++;
+            sr__check_note(c, "outputs of %s: expected %" PRId64 " values, the tensor has %" PRId64, expected->id,
+                           expected->n_values, n);
+            return SR_OK;
+        }
+        compare_all(c, expected, expected->values, got, n);
+        return SR_OK;
+    }
+    double *values = NULL;
+    const sr_status status = read_expected(c, t, expected, &values);
+    if (status != SR_OK) {
+        return status;
+    }
+    if (values == NULL && n > 0) {
+        c->check->n_checks++;
+        sr__check_note(c, "outputs of %s: expected %zu bytes, the tensor has %zu", expected->id, expected->n_bytes,
+                       sr_row_size(t->type, t->ne[0]) * (size_t)sr_tensor_nrows(t));
+        return SR_OK;
+    }
+    compare_all(c, expected, values, got, n);
+    sr__free(values);
+    return SR_OK;
+}
+
+void sr__check_outputs(sr__check_run *c) {
+    const sr_expect *expect = c->run->expect;
+    if (c->sources == NULL || c->sources->read == NULL) {
+        return;
+    }
+    for (int i = 0; i < expect->n_outputs && c->status == SR_OK; i++) {
+        const sr_expect_output *expected = &expect->outputs[i];
+        const int32_t tensor = sr_graph_find(c->layout->graph, expected->id);
+        if (tensor < 0) {
+            c->check->n_checks++;
+            sr__check_note(c, "outputs of %s: the graph has no such tensor", expected->id);
+            continue;
+        }
+        const sr_tensor *t = &c->layout->graph->tensors[tensor];
+        double *got = NULL;
+        c->status = read_tensor(c, tensor, &got);
+        if (c->status == SR_OK && expected->has_sums) {
+            compare_sums(c, expected, got, sr_tensor_nelements(t));
+        }
+        if (c->status == SR_OK && expected->has_values) {
+            c->status = compare_values(c, expected, t, got);
+        }
+        sr__free(got);
+    }
+}

@@ -1,0 +1,153 @@
+/*
+ * report_out.c - buffered output, names made safe to show, columns.
+ *
+ * Layer: report.
+ */
+#include <inttypes.h>
+
+#include "report/report_out.h"
+
+void sr__out_init(sr__out *out, sr_sink *sink) {
+    *out = (sr__out){.sink = sink};
+}
+
+void sr__out_flush(sr__out *out) {
+    if (!out->refused && !out->text.failed && out->text.length > 0) {
+        out->refused = !out->sink->write(out->sink->user, out->text.data, out->text.length);
+    }
+    sr__str_clear(&out->text);
+}
+
+sr_status sr__out_end(sr__out *out, sr_error *err) {
+    const bool no_memory = out->text.failed;
+    sr__out_flush(out);
+    const bool refused = out->refused;
+    sr__str_free(&out->text);
+    if (no_memory) {
+        return sr__fail_memory(err);
+    }
+    return refused ? sr__fail(err, SR_IO, "the report cannot be written") : SR_OK;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+int sr__utf8_length(const char *text, size_t n) {
+    const unsigned char *p = (const unsigned char *)text;
+    if (n == 0) {
+        return 0;
+    }
+    if (p[0] < 0x80) {
+        return 1;
+    }
+    const int length = p[0] >= 0xC2 && p[0] <= 0xDF ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+    if ((size_t)length > n) {
+        return 0;
+    }
+    for (int i = 1; i < length; i++) {
+        if ((p[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    const bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
+    const bool outside = (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF4 && p[1] > 0x8F);
+    return overlong || outside ? 0 : length;
+}
+
+/* Bytes of the character at p that can be shown as they are, 0: it has to be escaped. */
+static int printable_length(const char *p, size_t n) {
+    const unsigned char c = (unsigned char)*p;
+    if (c < 0x20 || c == 0x7F) {
+        return 0;
+    }
+    const int length = sr__utf8_length(p, n);
+    /* U+0080 to U+009F are control characters as well */
+    return length == 2 && c == 0xC2 && (unsigned char)p[1] < 0xA0 ? 0 : length;
+}
+
+void sr__put_name(sr__str *s, const char *name) {
+    static const char digits[] = "0123456789abcdef";
+    size_t left = strlen(name);
+    const char *plain = name;
+    for (const char *p = name; left > 0;) {
+        const int length = printable_length(p, left);
+        if (length == 0) {
+            const unsigned char c = (unsigned char)*p;
+            const char escape[4] = {'\\', 'x', digits[c >> 4], digits[c & 15]};
+            sr__str_append(s, plain, (size_t)(p - plain));
+            sr__str_append(s, escape, sizeof(escape));
+            plain = p + 1;
+        }
+        const size_t step = length > 0 ? (size_t)length : 1;
+        p += step;
+        left -= step;
+    }
+    sr__str_puts(s, plain);
+}
+
+int sr__name_width(const char *name) {
+    size_t left = strlen(name);
+    int width = 0;
+    for (const char *p = name; left > 0;) {
+        const int length = printable_length(p, left);
+        const size_t step = length > 0 ? (size_t)length : 1;
+        width += length > 0 ? 1 : 4;
+        p += step;
+        left -= step;
+    }
+    return width;
+}
+
+void sr__put_spaces(sr__str *s, int n) {
+    static const char spaces[] = "                                ";
+    while (n > 0) {
+        const int part = n < (int)sizeof(spaces) - 1 ? n : (int)sizeof(spaces) - 1;
+        sr__str_append(s, spaces, (size_t)part);
+        n -= part;
+    }
+}
+
+void sr__put_left(sr__str *s, const char *name, int width) {
+    sr__put_name(s, name);
+    sr__put_spaces(s, width - sr__name_width(name));
+}
+
+void sr__put_right(sr__str *s, const char *name, int width) {
+    sr__put_spaces(s, width - sr__name_width(name));
+    sr__put_name(s, name);
+}
+
+void sr__put_count(sr__str *s, int64_t n, const char *noun) {
+    sr__str_printf(s, "%" PRId64 " %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+void sr__put_bytes(sr__str *s, uint64_t bytes) {
+    char text[16];
+    sr__format_bytes(bytes, text);
+    sr__str_puts(s, text);
+}
+
+/* ---- the record ------------------------------------------------------------------------------------------------- */
+
+const char *sr__backend_name(const sr_layout *layout, int backend) {
+    return backend >= 0 && backend < layout->n_backends ? layout->backends[backend]->name : "none";
+}
+
+bool sr__layout_has_splits(const sr_layout *layout) {
+    if (layout == NULL || layout->graph == NULL || layout->n_splits <= 0) {
+        return false;
+    }
+    switch (layout->status) {
+    case SR_OK:
+    case SR_ALLOCATION:
+    case SR_COMPUTE:
+    case SR_UNREACHABLE:
+    case SR_ABORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor) {
+    return tensor->view_src >= 0 ? graph->tensors[tensor->view_src].buffer : tensor->buffer;
+}

@@ -1,0 +1,51 @@
+/*
+ * report_out.h - what the report writers share: buffered output, names made safe to show, columns.
+ *
+ * Layer: report.  Internal.
+ */
+#ifndef SR_REPORT_OUT_H
+#define SR_REPORT_OUT_H
+
+#include "base/base.h"
+#include "sched_run/report.h"
+
+/* Text on its way to a sink, handed over in large pieces. */
+typedef struct sr__out {
+    sr_sink *sink;
+    sr__str text;
+    bool refused; /* the sink failed: nothing more is handed over */
+} sr__out;
+
+void sr__out_init(sr__out *out, sr_sink *sink);
+void sr__out_flush(sr__out *out);
+/* Call between lines: hands over what has gathered once it is much. */
+static inline void sr__out_more(sr__out *out) {
+    if (out->text.length >= 64 * 1024) {
+        sr__out_flush(out);
+    }
+}
+/* Hands over the rest and frees; SR_IO or SR_MEMORY when something got lost. */
+sr_status sr__out_end(sr__out *out, sr_error *err);
+
+/* Length of the UTF-8 sequence at p (n bytes left), 0 where there is none. */
+int sr__utf8_length(const char *p, size_t n);
+/* Appends a name for a terminal or a page: control characters and bytes that are no UTF-8 as \xNN. */
+void sr__put_name(sr__str *s, const char *name);
+/* Columns that sr__put_name fills. */
+int sr__name_width(const char *name);
+/* The name in at least `width` columns, to the left or to the right; never cut. */
+void sr__put_left(sr__str *s, const char *name, int width);
+void sr__put_right(sr__str *s, const char *name, int width);
+void sr__put_spaces(sr__str *s, int n);
+/* "1 split", "2 splits": the plural adds an s. */
+void sr__put_count(sr__str *s, int64_t n, const char *noun);
+void sr__put_bytes(sr__str *s, uint64_t bytes);
+
+/* Name of a backend position, "none" for -1. */
+const char *sr__backend_name(const sr_layout *layout, int backend);
+/* Whether the layout holds splits worth showing: also where the allocation or the execution failed later. */
+bool sr__layout_has_splits(const sr_layout *layout);
+/* The buffer a tensor is pre-allocated in, its root's for a view, or NULL. */
+const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor);
+
+#endif
