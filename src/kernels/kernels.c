@@ -1,0 +1,50 @@
+/*
+ * kernels.c - the table of kernels by op, and whether a node can be computed.
+ *
+ * Layer: kernels.  Answers to ggml_compute_forward and ggml_backend_cpu_device_supports_op of the reference.  Each op's
+ * kernel is in the file of its family; this one alone knows them all.
+ */
+#include "kernels/kernels.h"
+
+/* Weak while a build may lack a family: an op without a kernel is refused, not a link error. */
+#define DECLARE_KERNEL(id) extern const sr__kernel_info sr__kernel_##id __attribute__((weak));
+SR_OP_LIST(DECLARE_KERNEL)
+#undef DECLARE_KERNEL
+
+static const sr__kernel_info *const KERNELS[SR_OP_COUNT] = {
+#define KERNEL_ENTRY(id) [SR_OP_##id] = &sr__kernel_##id,
+    SR_OP_LIST(KERNEL_ENTRY)
+#undef KERNEL_ENTRY
+};
+
+static const sr__kernel_info NOTHING = {NULL, NULL, NULL, NULL};
+
+const sr__kernel_info *sr__kernel_get(int op) {
+    if (op < 0 || op >= SR_OP_COUNT || KERNELS[op] == NULL) {
+        return &NOTHING;
+    }
+    return KERNELS[op];
+}
+
+const char *sr__kernel_refuse(const sr_graph_view *view, int32_t tensor) {
+    const int op = sr_view_op(view, tensor);
+    if (op == SR_OP_NONE || sr_op_is_view(op)) {
+        return NULL;
+    }
+    const sr__kernel_info *kernel = sr__kernel_get(op);
+    if (kernel->run == NULL) {
+        return "the op has no kernel";
+    }
+    const sr_tensor *node = sr_view_tensor(view, tensor);
+    sr__kernel_args args = {.op = op, .params = node->op_params};
+    args.dst.tensor = node;
+    for (int j = 0; j < node->n_src; j++) {
+        const int32_t src = sr_view_src(view, node, j);
+        if (src == SR_SELF) {
+            args.src[j].tensor = node;
+        } else if (src >= 0) {
+            args.src[j].tensor = sr_view_tensor(view, src);
+        }
+    }
+    return kernel->refuse != NULL ? kernel->refuse(&args) : NULL;
+}
