@@ -46,7 +46,7 @@ void sr__error_prefix(sr_error *err, const char *fmt, ...) __attribute__((format
 void sr__error_text(sr_error *err, const char *key, const char *text);
 void sr__error_number(sr_error *err, const char *key, int64_t number);
 
-/* ---- checked sizes ------------------------------------------------------------------------------------------------- */
+/* ---- checked sizes ----------------------------------------------------------------------------------------------- */
 
 static inline bool sr__add_size(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 static inline bool sr__mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
@@ -61,7 +61,7 @@ static inline bool sr__align_up(size_t x, size_t alignment, size_t *out) {
 }
 #define SR_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- arena: many small objects freed together ----------------------------------------------------------------------- */
+/* ---- arena: many small objects freed together -------------------------------------------------------------------- */
 
 typedef struct sr__arena_block sr__arena_block;
 typedef struct sr__arena { sr__arena_block *first, *current; size_t block_size; } sr__arena;
@@ -74,9 +74,9 @@ char *sr__arena_strndup(sr__arena *arena, const char *s, size_t n);
 void sr__arena_reset(sr__arena *arena); /* keeps its blocks for the next round */
 void sr__arena_free(sr__arena *arena);
 
-/* ---- string buffer ---------------------------------------------------------------------------------------------------- */
+/* ---- string buffer ----------------------------------------------------------------------------------------------- */
 
-/* Grows as needed; after an allocation failure it stays `failed` and ignores what is appended. */
+/* Grows as needed; after an allocation failure it stays `failed`, until it is freed, and ignores appends. */
 typedef struct sr__str { char *data; size_t length, cap; bool failed; } sr__str;
 
 void sr__str_append(sr__str *s, const char *text, size_t n);
@@ -87,7 +87,7 @@ void sr__str_clear(sr__str *s); /* keeps memory */
 void sr__str_free(sr__str *s);
 const char *sr__str_text(const sr__str *s); /* "" when empty */
 
-/* ---- tables of names --------------------------------------------------------------------------------------------------- */
+/* ---- tables of names --------------------------------------------------------------------------------------------- */
 
 /* Open-addressing map from strings (borrowed) to int32. */
 typedef struct sr__map { const char **keys; int32_t *values; uint32_t *hashes; size_t cap, n; } sr__map;
@@ -106,7 +106,7 @@ const char *sr__nearest(const char *text, const char *const *names, int n);
 /* Sizes for people: "0 B", "512 B", "2.0 KiB", "212 MiB", "3.1 GiB". */
 void sr__format_bytes(uint64_t bytes, char out[16]);
 
-/* ---- JSON out ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON out ---------------------------------------------------------------------------------------------------- */
 
 /* A streaming writer: commas and quotes are its business.  pretty: two-space indents. */
 typedef struct sr__json {
@@ -131,7 +131,7 @@ void sr__json_double(sr__json *json, double value);      /* shortest that reads 
 void sr__json_bool(sr__json *json, bool value);
 void sr__json_null(sr__json *json);
 
-/* ---- expressions over named integers: + - * / % ( ) min max comparisons c ? a : b ------------------------------------------- */
+/* ---- expressions over named integers: + - * / % ( ) min max comparisons c ? a : b -------------------------------- */
 
 /* Value of a name; false: unknown. */
 typedef bool (*sr__expr_lookup)(void *user, const char *name, size_t length, int64_t *out_value);

@@ -100,7 +100,8 @@ void *sr__pages_alloc(size_t size) {
     if (call_fails()) {
         return NULL;
     }
-    void *p = mmap(NULL, size > 0 ? size : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *p = mmap(NULL, size > 0 ? size : 1, PROT_READ | PROT_WRITE, flags, -1, 0);
     return p != MAP_FAILED ? p : NULL;
 }
 

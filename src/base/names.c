@@ -66,7 +66,8 @@ const char *sr__nearest(const char *text, const char *const *names, int n) {
     int most = tolerance_of((int)length);
     for (int i = 0; i < n && most >= 0; i++) {
         size_t other = names[i] != NULL ? strnlen(names[i], NAME_MAX_LENGTH + 1) : 0;
-        if (other == 0 || other > NAME_MAX_LENGTH || (other > length ? other - length : length - other) > (size_t)most) {
+        size_t difference = other > length ? other - length : length - other;
+        if (other == 0 || other > NAME_MAX_LENGTH || difference > (size_t)most) {
             continue;
         }
         int distance = edit_distance(text, (int)length, names[i], (int)other, most);
