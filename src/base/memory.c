@@ -46,7 +46,11 @@ void *sr__calloc(size_t n, size_t size) {
     if (call_fails()) {
         return NULL;
     }
-    return n > 0 && size > 0 ? calloc(n, size) : calloc(1, 1);
+    size_t bytes;
+    if (!sr__mul_size(n, size, &bytes)) {
+        return NULL;
+    }
+    return calloc(bytes > 0 ? bytes : 1, 1);
 }
 
 void *sr__realloc(void *p, size_t size) {

@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/base.h"
 
@@ -57,15 +58,24 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b, int mos
     return above[n_b];
 }
 
+/* Whether the text is the beginning of the name, and not too short a one: FLASH_ATTN for FLASH_ATTN_EXT. */
+static bool begins(const char *text, size_t length, const char *name) {
+    return length >= 4 && strncasecmp(text, name, length) == 0;
+}
+
 const char *sr__nearest(const char *text, const char *const *names, int n) {
     size_t length = text != NULL ? strnlen(text, NAME_MAX_LENGTH + 1) : 0;
     if (length == 0 || length > NAME_MAX_LENGTH) {
         return NULL;
     }
     const char *nearest = NULL;
+    const char *begun = NULL;
     int most = tolerance_of((int)length);
     for (int i = 0; i < n && most >= 0; i++) {
         size_t other = names[i] != NULL ? strnlen(names[i], NAME_MAX_LENGTH + 1) : 0;
+        if (other > 0 && other <= NAME_MAX_LENGTH && begun == NULL && begins(text, length, names[i])) {
+            begun = names[i];
+        }
         size_t difference = other > length ? other - length : length - other;
         if (other == 0 || other > NAME_MAX_LENGTH || difference > (size_t)most) {
             continue;
@@ -77,7 +87,7 @@ const char *sr__nearest(const char *text, const char *const *names, int n) {
             most = distance - 1; /* of equally near ones the first */
         }
     }
-    return nearest;
+    return nearest != NULL ? nearest : begun;
 }
 
 void sr__format_bytes(uint64_t bytes, char out[16]) {
