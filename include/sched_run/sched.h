@@ -128,9 +128,10 @@ typedef struct sr_layout {
     bool unexpected;               /* neither the ids nor the size of the graph had changed */
     bool first_allocation;         /* nothing had been planned before */
     sr_misfit misfit;              /* why, if reallocated (a reserve has none) */
-    int32_t graph_copy_size, prev_graph_copy_size; /* max(nodes, leafs) + splits * 30 * 2 * copies */
+    int64_t graph_copy_size, prev_graph_copy_size; /* max(nodes, leafs) + splits * 30 * 2 * copies */
     const size_t *compute_buffer_size; /* by backend; 0 where the type was counted before */
     const bool *grew;              /* by backend: its buffer had memory and got more */
+    const uint64_t *copied;        /* beside inputs: bytes an execution wrote into each copy; NULL: not executed */
     double seconds_split, seconds_allocate, seconds_compute;
 } sr_layout;
 

@@ -14,7 +14,6 @@ sr_status sr_graph_allocator_new(sr_buffer_type *const *types, int n, sr_graph_a
         return sr__fail_memory(err);
     }
     a->n = n;
-    a->n_nodes = -1;
     a->memory_of = sr__calloc((size_t)n + 1, sizeof(*a->memory_of));
     a->memories = sr__calloc((size_t)n + 1, sizeof(*a->memories));
     if (!a->memory_of || !a->memories) {

@@ -49,7 +49,7 @@ struct sr_graph_allocator {
     sr__record *nodes, *leafs, *sources;
     int32_t *source_begin; /* by node position */
     size_t nodes_cap, leafs_cap, sources_cap, source_begin_cap;
-    int32_t n_nodes, n_leafs, n_sources; /* recorded; n_nodes -1: nothing recorded yet */
+    int32_t n_nodes, n_leafs, n_sources; /* recorded; n_nodes -1: the last reserve failed */
 
     bool record_lives;
     sr_life *lives;
