@@ -347,15 +347,20 @@ int sr_sched_tensor_backend(const sr_sched *s, int32_t tensor) {
 
 void sr_layout_name(const sr_layout *layout, int32_t id, char out_name[SR_MAX_NAME + 1]) {
     const sr_graph *graph = layout->graph;
+    const size_t size = SR_MAX_NAME + 1;
+    int n;
     if (id < graph->n_tensors) {
-        snprintf(out_name, SR_MAX_NAME + 1, "%s", graph->tensors[id].name);
-        return;
+        n = snprintf(out_name, size, "%s", graph->tensors[id].name);
+    } else {
+        const sr_extra *extra = &layout->view.extra[id - graph->n_tensors];
+        const char *name = graph->tensors[extra->of].name;
+        if (extra->kind == SR_EXTRA_DEPENDENCY) {
+            n = snprintf(out_name, size, "%s (view)", name);
+        } else {
+            n = snprintf(out_name, size, "%s#%.63s#%d", layout->backends[extra->backend]->name, name, extra->slot);
+        }
     }
-    const sr_extra *extra = &layout->view.extra[id - graph->n_tensors];
-    const char *name = graph->tensors[extra->of].name;
-    if (extra->kind == SR_EXTRA_DEPENDENCY) {
-        snprintf(out_name, SR_MAX_NAME + 1, "%s (view)", name);
-        return;
+    if (n < 0) {
+        out_name[0] = '\0'; /* longer names are cut, as the reference cuts them */
     }
-    snprintf(out_name, SR_MAX_NAME + 1, "%s#%.*s#%d", layout->backends[extra->backend]->name, SR_MAX_NAME, name, extra->slot);
 }
