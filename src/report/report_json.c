@@ -1,0 +1,406 @@
+/*
+ * report_json.c - the report for programs: one JSON object, or JSON lines.
+ *
+ * Layer: report.  The keys are those of docs/report-format.md; lines carry the same objects with a "type".
+ */
+#include "report/report_facts.h"
+
+/* Where a run stands in the whole: inside the array "runs" of the outer object, or alone on a line. */
+typedef struct writer {
+    sr__out out;
+    sr__json json;
+} writer;
+
+static void writer_init(writer *w, sr_sink *sink, bool lines) {
+    sr__out_init(&w->out, sink);
+    sr__json_init(&w->json, &w->out.text, !lines);
+}
+
+static sr_status writer_end(writer *w, sr_error *err) {
+    sr__json_free(&w->json);
+    return sr__out_end(&w->out, err);
+}
+
+/* The writer as it stood when the array "runs" was opened; has_runs: something stands in the array. */
+static void enter_runs(writer *w, bool has_runs) {
+    sr__json_object(&w->json);
+    sr__json_key(&w->json, "runs");
+    sr__json_array(&w->json);
+    sr__str_clear(&w->out.text);
+    w->json.need_comma = has_runs;
+}
+
+static void put_string(sr__json *json, const char *key, const char *value) {
+    sr__json_key(json, key);
+    sr__json_string(json, value);
+}
+
+static void put_int(sr__json *json, const char *key, int64_t value) {
+    sr__json_key(json, key);
+    sr__json_int(json, value);
+}
+
+static void put_bool(sr__json *json, const char *key, bool value) {
+    sr__json_key(json, key);
+    sr__json_bool(json, value);
+}
+
+static void open_inline_object(sr__json *json, const char *key) {
+    if (key != NULL) {
+        sr__json_key(json, key);
+    }
+    sr__json_inline(json);
+    sr__json_object(json);
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------------------------- */
+
+sr_status sr_report_json_begin(const sr_description *description, bool lines, sr_sink *sink, sr_error *err) {
+    writer w;
+    writer_init(&w, sink, lines);
+    sr__json *json = &w.json;
+    const sr_machine *machine = sr_description_machine(description);
+    sr__json_object(json);
+    if (lines) {
+        put_string(json, "type", "report");
+    }
+    put_int(json, "sched_run_report", 1);
+    put_string(json, "name", sr_description_name(description));
+    sr__json_key(json, "backends");
+    sr__json_inline(json);
+    sr__json_array(json);
+    for (int b = 0; b < machine->n_backends; b++) {
+        sr__json_string(json, machine->backends[b]->name);
+    }
+    sr__json_end_array(json);
+    if (lines) {
+        sr__json_end_object(json);
+        sr__str_puts(&w.out.text, "\n");
+    } else {
+        sr__json_key(json, "runs");
+        sr__json_array(json);
+    }
+    return writer_end(&w, err);
+}
+
+sr_status sr_report_json_end(bool lines, sr_sink *sink, sr_error *err) {
+    if (lines) {
+        return SR_OK;
+    }
+    writer w;
+    writer_init(&w, sink, lines);
+    enter_runs(&w, true);
+    sr__json_end_array(&w.json);
+    sr__json_end_object(&w.json);
+    sr__str_puts(&w.out.text, "\n");
+    return writer_end(&w, err);
+}
+
+/* ---- splits and copies ------------------------------------------------------------------------------------------ */
+
+static void put_split(writer *w, const sr_layout *layout, const sr_split *split) {
+    sr__json *json = &w->json;
+    const sr_graph *graph = layout->graph;
+    const int32_t *inputs = layout->inputs + split->inputs_begin;
+    uint64_t bytes = 0;
+    open_inline_object(json, NULL);
+    put_string(json, "backend", layout->backends[split->backend]->name);
+    put_int(json, "start", split->start);
+    put_int(json, "end", split->end);
+    sr__json_key(json, "inputs");
+    sr__json_array(json);
+    for (int32_t j = 0; j < split->n_inputs; j++) {
+        sr__json_string(json, graph->tensors[inputs[j]].name);
+        bytes += graph->tensors[inputs[j]].nbytes;
+    }
+    sr__json_end_array(json);
+    sr__json_key(json, "input_ids");
+    sr__json_array(json);
+    for (int32_t j = 0; j < split->n_inputs; j++) {
+        sr__json_string(json, graph->tensors[inputs[j]].id);
+    }
+    sr__json_end_array(json);
+    put_int(json, "input_bytes", (int64_t)bytes);
+    sr__json_end_object(json);
+    sr__out_more(&w->out);
+}
+
+static void put_copies(writer *w, const sr_layout *layout) {
+    sr__json *json = &w->json;
+    sr__json_key(json, "copies");
+    sr__json_array(json);
+    for (int32_t i = 0; i < layout->n_splits; i++) {
+        const sr_split *split = &layout->splits[i];
+        for (int32_t j = 0; j < split->n_inputs; j++) {
+            const int32_t input = layout->inputs[split->inputs_begin + j];
+            const sr_tensor *t = &layout->graph->tensors[input];
+            open_inline_object(json, NULL);
+            put_string(json, "tensor", t->name);
+            put_string(json, "id", t->id);
+            put_string(json, "from", sr__backend_name(layout, layout->backend_of[input]));
+            put_string(json, "to", layout->backends[split->backend]->name);
+            put_int(json, "bytes", (int64_t)t->nbytes);
+            put_int(json, "split", i);
+            sr__json_end_object(json);
+            sr__out_more(&w->out);
+        }
+    }
+    sr__json_end_array(json);
+}
+
+static void put_copy_totals(writer *w, const sr_layout *layout, const sr__facts *facts) {
+    sr__json *json = &w->json;
+    sr__json_key(json, "copy_totals");
+    sr__json_array(json);
+    for (int i = 0; i < facts->n_pairs; i++) {
+        const sr__pair_total *pair = &facts->pairs[i];
+        open_inline_object(json, NULL);
+        put_string(json, "from", layout->backends[pair->from]->name);
+        put_string(json, "to", layout->backends[pair->to]->name);
+        put_int(json, "copies", pair->copies);
+        put_int(json, "bytes", (int64_t)pair->bytes);
+        sr__json_end_object(json);
+    }
+    sr__json_end_array(json);
+}
+
+/* ---- by tensor -------------------------------------------------------------------------------------------------- */
+
+typedef enum tensor_key { BACKEND_OF, CAUSE_OF, ADDRESS, CHUNK_OF } tensor_key;
+
+/* Whether the tensor has an entry under the key; chunks only where its type has several. */
+static bool has_entry(const sr_layout *layout, const bool *chunked, int32_t tensor, tensor_key key) {
+    if (key == BACKEND_OF) {
+        return layout->backend_of[tensor] >= 0;
+    }
+    if (key == CAUSE_OF) {
+        return layout->cause_of[tensor] != SR_CAUSE_NONE;
+    }
+    const int id = layout->addresses[tensor].buffer_id;
+    return id >= 0 && (key == ADDRESS || chunked[id]);
+}
+
+static void put_entry(writer *w, const sr_layout *layout, int32_t tensor, tensor_key key) {
+    sr__json *json = &w->json;
+    sr__json_key(json, layout->graph->tensors[tensor].id);
+    switch (key) {
+    case BACKEND_OF:
+        sr__json_string(json, layout->backends[layout->backend_of[tensor]]->name);
+        break;
+    case CAUSE_OF:
+        sr__json_string(json, sr_cause_name(layout->cause_of[tensor]));
+        break;
+    case ADDRESS:
+        sr__json_array(json);
+        sr__json_string(json, layout->buffer_types[layout->addresses[tensor].buffer_id]->name);
+        sr__json_int(json, (int64_t)layout->addresses[tensor].offset);
+        sr__json_end_array(json);
+        break;
+    case CHUNK_OF:
+        sr__json_int(json, layout->addresses[tensor].chunk);
+        break;
+    }
+    sr__out_more(&w->out);
+}
+
+/* Leafs, then nodes. */
+static void put_by_tensor(writer *w, const sr_layout *layout, const bool *chunked, const char *name, tensor_key key) {
+    const sr_graph *graph = layout->graph;
+    open_inline_object(&w->json, name);
+    for (int32_t i = 0; i < graph->n_leafs; i++) {
+        if (has_entry(layout, chunked, graph->leafs[i], key)) {
+            put_entry(w, layout, graph->leafs[i], key);
+        }
+    }
+    for (int32_t i = 0; i < graph->n_nodes; i++) {
+        if (has_entry(layout, chunked, graph->nodes[i], key)) {
+            put_entry(w, layout, graph->nodes[i], key);
+        }
+    }
+    sr__json_end_object(&w->json);
+}
+
+/* By buffer id: does any tensor of the graph lie beyond its first chunk?  Freed by the caller; NULL: no memory. */
+static bool *find_chunked(const sr_layout *layout, bool *out_any) {
+    bool *chunked = sr__calloc((size_t)layout->n_backends, sizeof(*chunked));
+    *out_any = false;
+    for (int32_t i = 0; chunked != NULL && i < layout->graph->n_tensors; i++) {
+        const sr_address *a = &layout->addresses[i];
+        if (a->buffer_id >= 0 && a->chunk > 0) {
+            chunked[a->buffer_id] = true;
+            *out_any = true;
+        }
+    }
+    return chunked;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static void put_misfit_name(sr__json *json, const char *key, const sr_layout *layout, int32_t id) {
+    char name[SR_MAX_NAME + 1];
+    if (id >= 0) {
+        sr_layout_name(layout, id, name);
+        put_string(json, key, name);
+    }
+}
+
+static void put_reason(sr__json *json, const sr_layout *layout) {
+    static const char *const kinds[] = {"", "nodes", "leafs", "node", "source", "backend_ids"};
+    const sr_misfit *m = &layout->misfit;
+    open_inline_object(json, "reallocation_reason");
+    put_string(json, "kind", kinds[m->kind]);
+    if (m->kind == SR_MISFIT_BACKEND_IDS) {
+        put_misfit_name(json, "node", layout, m->node);
+        put_int(json, "index", m->position);
+        put_string(json, "old", sr__backend_name(layout, (int)m->old_size));
+        put_string(json, "new", sr__backend_name(layout, (int)m->new_size));
+    } else {
+        put_misfit_name(json, "node", layout, m->node);
+        if (m->kind == SR_MISFIT_SOURCE) {
+            put_misfit_name(json, "source", layout, m->source_id);
+            put_int(json, "index", m->source);
+        } else if (m->kind == SR_MISFIT_NODE) {
+            put_int(json, "index", m->position);
+        }
+        put_int(json, "old", m->old_size);
+        put_int(json, "new", m->new_size);
+    }
+    sr__json_end_object(json);
+}
+
+static void put_memory(sr__json *json, const sr_layout *layout) {
+    if (layout->compute_buffer_size != NULL) {
+        open_inline_object(json, "compute_buffer_size");
+        for (int b = 0; b < layout->n_backends; b++) {
+            put_int(json, layout->backends[b]->name, (int64_t)layout->compute_buffer_size[b]);
+        }
+        sr__json_end_object(json);
+    }
+    put_bool(json, "reallocated", layout->reallocated);
+    put_bool(json, "backend_ids_changed", layout->backend_ids_changed);
+    put_bool(json, "unexpected", layout->unexpected);
+    if (layout->reallocated && layout->misfit.kind != SR_MISFIT_NONE) {
+        put_reason(json, layout);
+    }
+    sr__json_key(json, "buffers_grown");
+    sr__json_inline(json);
+    sr__json_array(json);
+    for (int b = 0; b < layout->n_backends && layout->grew != NULL; b++) {
+        if (layout->grew[b]) {
+            sr__json_string(json, layout->buffer_types[b]->name);
+        }
+    }
+    sr__json_end_array(json);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------ */
+
+static void put_error(sr__json *json, const sr_error *error) {
+    open_inline_object(json, "error");
+    put_string(json, "kind", sr_status_name(error->status));
+    put_string(json, "message", sr_error_message(error));
+    for (int i = 0; i < error->n_details; i++) {
+        const sr_error_detail *detail = &error->details[i];
+        if (detail->text != NULL) {
+            put_string(json, detail->key, detail->text);
+        } else {
+            put_int(json, detail->key, detail->number);
+        }
+    }
+    sr__json_end_object(json);
+}
+
+static sr_status put_schedule(writer *w, const sr_layout *layout, sr_error *err) {
+    sr__json *json = &w->json;
+    sr__facts facts;
+    const sr_status status = sr__facts_init(&facts, layout, err);
+    if (status != SR_OK) {
+        return status;
+    }
+    put_int(json, "n_splits", layout->n_splits);
+    put_int(json, "n_copies", layout->n_copies);
+    put_int(json, "copy", layout->cur_copy);
+    sr__json_key(json, "splits");
+    sr__json_array(json);
+    for (int32_t i = 0; i < layout->n_splits; i++) {
+        put_split(w, layout, &layout->splits[i]);
+    }
+    sr__json_end_array(json);
+    put_by_tensor(w, layout, NULL, "backend_of", BACKEND_OF);
+    put_by_tensor(w, layout, NULL, "cause_of", CAUSE_OF);
+    put_memory(json, layout);
+    put_copies(w, layout);
+    put_copy_totals(w, layout, &facts);
+    sr__facts_free(&facts);
+    return SR_OK;
+}
+
+static sr_status put_addresses(writer *w, const sr_layout *layout, sr_error *err) {
+    bool any = false;
+    bool *chunked = find_chunked(layout, &any);
+    if (chunked == NULL) {
+        return sr__fail_memory(err);
+    }
+    put_by_tensor(w, layout, chunked, "address", ADDRESS);
+    if (any) {
+        put_by_tensor(w, layout, chunked, "chunk_of", CHUNK_OF);
+    }
+    sr__free(chunked);
+    return SR_OK;
+}
+
+static void put_seconds(sr__json *json, const sr_layout *layout) {
+    open_inline_object(json, "seconds");
+    sr__json_key(json, "split");
+    sr__json_double(json, layout->seconds_split);
+    sr__json_key(json, "allocate");
+    sr__json_double(json, layout->seconds_allocate);
+    sr__json_key(json, "compute");
+    sr__json_double(json, layout->seconds_compute);
+    sr__json_end_object(json);
+}
+
+static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_error *err) {
+    sr__json *json = &w->json;
+    const sr_layout *layout = result->layout;
+    const bool failed = result->error->status != SR_OK;
+    sr_status status = SR_OK;
+    sr__json_object(json);
+    if (lines) {
+        put_string(json, "type", "run");
+    }
+    put_int(json, "index", result->run->index);
+    put_string(json, "graph", result->run->graph_name);
+    put_bool(json, "reserve", result->run->reserve);
+    put_string(json, "status", sr_status_name(result->error->status));
+    if (failed) {
+        put_error(json, result->error);
+    }
+    if (result->run->graph != NULL) {
+        put_int(json, "n_nodes", result->run->graph->n_nodes);
+        put_int(json, "n_leafs", result->run->graph->n_leafs);
+    }
+    if (sr__layout_has_splits(layout)) {
+        status = put_schedule(w, layout, err);
+        if (status == SR_OK && layout->addresses != NULL) {
+            status = put_addresses(w, layout, err);
+        }
+        put_seconds(json, layout);
+    }
+    sr__json_end_object(json);
+    return status;
+}
+
+sr_status sr_report_json_run(const sr_run_result *result, bool lines, bool first, sr_sink *sink, sr_error *err) {
+    writer w;
+    writer_init(&w, sink, lines);
+    if (!lines) {
+        enter_runs(&w, !first);
+    }
+    const sr_status status = put_run(&w, result, lines, err);
+    if (lines) {
+        sr__str_puts(&w.out.text, "\n");
+    }
+    const sr_status written = writer_end(&w, status == SR_OK ? err : NULL);
+    return status != SR_OK ? status : written;
+}

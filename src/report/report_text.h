@@ -1,0 +1,35 @@
+/*
+ * report_text.h - the two halves of the text report: the summary of a run, and its splits with their nodes.
+ *
+ * Layer: report.  Internal.
+ */
+#ifndef SR_REPORT_TEXT_H
+#define SR_REPORT_TEXT_H
+
+#include "report/report_facts.h"
+
+/* One run being written. */
+typedef struct sr__text {
+    sr__out *out;
+    const sr_layout *layout;
+    const sr__facts *facts;
+    const sr_report_options *options;
+    int backend_width;
+} sr__text;
+
+typedef enum sr__style { SR__BOLD, SR__DIM, SR__RED } sr__style;
+
+/* ANSI colours, nothing at all unless options->color. */
+void sr__style_on(sr__str *s, const sr_report_options *options, sr__style style);
+void sr__backend_on(sr__str *s, const sr_report_options *options, const sr_layout *layout, int backend);
+void sr__style_off(sr__str *s, const sr_report_options *options);
+
+static inline int sr__text_width(const sr_report_options *options) {
+    return options->width > 0 ? options->width : 120;
+}
+
+void sr__text_splits(sr__text *text);
+/* Verbose only: every leaf, where it is and why. */
+void sr__text_leafs(sr__text *text);
+
+#endif
