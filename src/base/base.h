@@ -82,7 +82,7 @@ typedef struct sr__str { char *data; size_t length, cap; bool failed; } sr__str;
 void sr__str_append(sr__str *s, const char *text, size_t n);
 void sr__str_puts(sr__str *s, const char *text);
 void sr__str_printf(sr__str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void sr__str_vprintf(sr__str *s, const char *fmt, va_list args);
+void sr__str_vprintf(sr__str *s, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 void sr__str_clear(sr__str *s); /* keeps memory */
 void sr__str_free(sr__str *s);
 const char *sr__str_text(const sr__str *s); /* "" when empty */

@@ -59,12 +59,13 @@ static void open_level(sr__json *json, const char *bracket) {
     sr__str_append(json->out, bracket, 1);
     json->depth++;
     json->need_comma = false;
-    if (sr__grow(&json->inline_at, &json->inline_cap, (size_t)json->depth + 1, sizeof(*json->inline_at))) {
-        json->inline_at[json->depth] = on_one_line;
-        json->inline_at[0] = false;
-    } else {
+    size_t known = json->inline_cap;
+    if (!sr__grow(&json->inline_at, &json->inline_cap, (size_t)json->depth + 1, sizeof(*json->inline_at))) {
         json->out->failed = true;
+        return;
     }
+    memset(json->inline_at + known, 0, json->inline_cap - known);
+    json->inline_at[json->depth] = on_one_line;
 }
 
 static void close_level(sr__json *json, const char *bracket) {
