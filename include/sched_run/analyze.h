@@ -13,6 +13,11 @@
 extern "C" {
 #endif
 
+/* ---- the record ------------------------------------------------------------------------------------------------- */
+
+/* Whether the layout (NULL: no) holds splits: also where the allocation or the execution failed after splitting. */
+SR_API bool sr_layout_has_splits(const sr_layout *layout);
+
 /* ---- why memory was planned again ------------------------------------------------------------------------------ */
 
 enum { SR_MISFIT_TEXT = 256 };
@@ -26,21 +31,11 @@ SR_API void sr_misfit_text(const sr_layout *layout, char out_text[SR_MISFIT_TEXT
 
 /* ---- comparison with `expect` ----------------------------------------------------------------------------------- */
 
-/*
- * What an executed run left, for the keys that only an execution can answer.  A NULL member says that nothing is known:
- * its keys are passed over.
- */
-typedef struct sr_check_sources {
-    void *user;
-    /* Bytes written into the input copy called name; false: there is no such copy. */
-    bool (*copied)(void *user, const char *name, int64_t *out_bytes);
-    /* The raw contents of a tensor of the graph, sr_tensor.nbytes bytes laid out by its strides. */
-    sr_status (*read)(void *user, int32_t tensor, void *data, size_t size, sr_error *err);
-    /* Findings of the run, each as pairs of texts ("kind" among them); used when has_findings. */
-    bool has_findings;
+/* Findings of a run, each as pairs of texts ("kind" among them). */
+typedef struct sr_check_findings {
     const sr_expect_object *findings;
-    int n_findings;
-} sr_check_sources;
+    int n;
+} sr_check_findings;
 
 /* Differences found.  Zero-initialise; sr_check_clear frees. Messages beyond max_messages (0: 20) are only counted. */
 typedef struct sr_check {
@@ -53,11 +48,12 @@ typedef struct sr_check {
 
 /*
  * Compares one run with run->expect and adds to check; a run without `expect` must only not fail.  layout may be NULL
- * where nothing was scheduled; error is the run's own (status OK where it went well); sources may be NULL.
- * SR_MEMORY, or what sources->read failed with.  Differences are no error.
+ * where nothing was scheduled; error is the run's own (status OK where it went well).  What only an execution can answer
+ * (outputs, copied) is passed over unless layout->copied tells that there was one, findings where they are NULL.
+ * SR_MEMORY, or what reading an output failed with.  Differences are no error.
  */
 SR_API sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layout, const sr_error *error,
-                              const sr_check_sources *sources, sr_error *err);
+                              const sr_check_findings *findings, sr_error *err);
 SR_API void sr_check_clear(sr_check *check);
 
 #ifdef __cplusplus

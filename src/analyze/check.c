@@ -311,14 +311,14 @@ static void note_missing_finding(sr__check_run *c, const sr_expect_object *expec
 
 static void compare_findings(sr__check_run *c) {
     const sr_expect *expect = c->run->expect;
-    const sr_check_sources *sources = c->sources;
-    if (sources == NULL || !sources->has_findings) {
+    const sr_check_findings *got = c->findings;
+    if (got == NULL) {
         return;
     }
     for (int i = 0; i < expect->n_findings; i++) {
         bool found = false;
-        for (int j = 0; j < sources->n_findings && !found; j++) {
-            found = finding_matches(&expect->findings[i], &sources->findings[j]);
+        for (int j = 0; j < got->n && !found; j++) {
+            found = finding_matches(&expect->findings[i], &got->findings[j]);
         }
         c->check->n_checks++;
         if (!found) {
@@ -327,8 +327,8 @@ static void compare_findings(sr__check_run *c) {
     }
     for (int i = 0; i < expect->n_no_findings; i++) {
         c->check->n_checks++;
-        for (int j = 0; j < sources->n_findings; j++) {
-            const char *kind = pair_value(&sources->findings[j], "kind");
+        for (int j = 0; j < got->n; j++) {
+            const char *kind = pair_value(&got->findings[j], "kind");
             if (kind != NULL && strcmp(kind, expect->no_findings[i]) == 0) {
                 sr__check_note(c, "no_findings: there is a finding of kind %s", kind);
                 break;
@@ -346,8 +346,8 @@ static void compare_schedule(sr__check_run *c) {
 }
 
 sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layout, const sr_error *error,
-                       const sr_check_sources *sources, sr_error *err) {
-    sr__check_run c = {.check = check, .run = run, .layout = layout, .error = error, .sources = sources, .err = err};
+                       const sr_check_findings *findings, sr_error *err) {
+    sr__check_run c = {.check = check, .run = run, .layout = layout, .error = error, .findings = findings, .err = err};
     const bool failed = error != NULL && error->status != SR_OK;
     const bool expects_error = run->expect != NULL && run->expect->has_error;
     if (failed && !expects_error) {
@@ -366,15 +366,17 @@ sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layo
         compare_error(&c);
     }
     compare_findings(&c);
-    if (layout == NULL || layout->graph == NULL || (failed && layout->n_splits == 0)) {
+    if (!sr_layout_has_splits(layout)) {
         return c.status;
     }
     compare_schedule(&c);
     if (!failed) {
         compare_reallocation(&c);
         compare_addresses(&c);
-        sr__check_copied(&c);
-        sr__check_outputs(&c);
+        if (layout->copied != NULL) {
+            sr__check_copied(&c);
+            sr__check_outputs(&c);
+        }
     }
     return c.status;
 }

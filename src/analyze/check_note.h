@@ -15,7 +15,7 @@ typedef struct sr__check_run {
     const sr_run *run;
     const sr_layout *layout;
     const sr_error *error;
-    const sr_check_sources *sources;
+    const sr_check_findings *findings; /* or NULL */
     sr_error *err;
     sr_status status; /* SR_MEMORY once a message could not be kept; further notes are dropped */
 } sr__check_run;

@@ -131,7 +131,7 @@ static void put_node(const sr_layout *layout, int32_t i, sr__str *s) {
 }
 
 sr_status sr_report_ggml(const sr_layout *layout, int level, sr_sink *sink, sr_error *err) {
-    if (level <= 0 || !sr__layout_has_splits(layout)) {
+    if (level <= 0 || !sr_layout_has_splits(layout)) {
         return SR_OK;
     }
     const sr_graph *graph = layout->graph;

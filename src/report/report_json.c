@@ -380,7 +380,7 @@ static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_
         put_int(json, "n_nodes", result->run->graph->n_nodes);
         put_int(json, "n_leafs", result->run->graph->n_leafs);
     }
-    if (sr__layout_has_splits(layout)) {
+    if (sr_layout_has_splits(layout)) {
         status = put_schedule(w, layout, err);
         if (status == SR_OK && layout->addresses != NULL) {
             status = put_addresses(w, layout, err);

@@ -132,22 +132,6 @@ const char *sr__backend_name(const sr_layout *layout, int backend) {
     return backend >= 0 && backend < layout->n_backends ? layout->backends[backend]->name : "none";
 }
 
-bool sr__layout_has_splits(const sr_layout *layout) {
-    if (layout == NULL || layout->graph == NULL || layout->n_splits <= 0) {
-        return false;
-    }
-    switch (layout->status) {
-    case SR_OK:
-    case SR_ALLOCATION:
-    case SR_COMPUTE:
-    case SR_UNREACHABLE:
-    case SR_ABORTED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor) {
     return tensor->view_src >= 0 ? graph->tensors[tensor->view_src].buffer : tensor->buffer;
 }

@@ -7,6 +7,7 @@
 #define SR_REPORT_OUT_H
 
 #include "base/base.h"
+#include "sched_run/analyze.h"
 #include "sched_run/report.h"
 
 /* Text on its way to a sink, handed over in large pieces. */
@@ -43,8 +44,6 @@ void sr__put_bytes(sr__str *s, uint64_t bytes);
 
 /* Name of a backend position, "none" for -1. */
 const char *sr__backend_name(const sr_layout *layout, int backend);
-/* Whether the layout holds splits worth showing: also where the allocation or the execution failed later. */
-bool sr__layout_has_splits(const sr_layout *layout);
 /* The buffer a tensor is pre-allocated in, its root's for a view, or NULL. */
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor);
 

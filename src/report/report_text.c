@@ -260,7 +260,7 @@ sr_status sr_report_text_run(const sr_run_result *result, const sr_report_option
         put_error(&out.text, result->error, options);
     }
     sr_status status = SR_OK;
-    if (sr__layout_has_splits(result->layout)) {
+    if (sr_layout_has_splits(result->layout)) {
         status = put_schedule(result, options, &out, err);
     } else if (result->error->status == SR_OK) {
         sr__str_puts(&out.text, "   nothing to schedule\n");
