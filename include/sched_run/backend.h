@@ -60,7 +60,7 @@ SR_API sr_buffer_type *sr_host_buffer_type(void);
 /* ---- buffers -------------------------------------------------------------------------------------------------- */
 
 typedef struct sr_buffer_i {
-    void (*free)(sr_buffer *buffer);
+    void (*free)(sr_buffer *buffer); /* of the buffer itself too */
     sr_status (*init_tensor)(sr_buffer *buffer, const sr_graph_view *view, int32_t tensor, sr_error *err); /* optional */
     sr_status (*memset)(sr_buffer *buffer, uint8_t value, size_t offset, size_t size, sr_error *err);
     sr_status (*set)(sr_buffer *buffer, const void *data, size_t offset, size_t size, sr_error *err);
@@ -137,6 +137,7 @@ typedef struct sr_rule {
 typedef struct sr_rules { sr_rule *rules; int n; } sr_rules;
 
 SR_API bool sr_rule_matches(const sr_rule *rule, const sr_graph_view *view, int32_t tensor);
+SR_API void sr_rule_clear(sr_rule *rule);
 SR_API void sr_rules_clear(sr_rules *rules);
 
 /* Why a backend refused an op. */
@@ -148,7 +149,7 @@ typedef struct sr_refusal {
 /* ---- devices -------------------------------------------------------------------------------------------------- */
 
 typedef struct sr_device_i {
-    void (*memory)(sr_device *device, size_t *out_free, size_t *out_total);
+    void (*memory)(sr_device *device, size_t *out_free, size_t *out_total); /* total 0: not known, not limited */
     /* What its kernels can run; why may be NULL. Not asked for NONE. */
     bool (*supports_op)(sr_device *device, const sr_graph_view *view, int32_t tensor, const char **why);
     /* Whether it can also execute what it supports (a CPU claims ops that its kernels lack, as the reference's does);
@@ -223,8 +224,10 @@ SR_API bool sr_backend_supports_op(const sr_backend *backend, const sr_graph_vie
 SR_API bool sr_backend_can_execute(const sr_backend *backend, const sr_graph_view *view, int32_t tensor, const char **out_why);
 SR_API bool sr_backend_supports_buffer_type(const sr_backend *backend, const sr_buffer_type *type);
 SR_API bool sr_backend_offload_op(const sr_backend *backend, const sr_graph_view *view, int32_t tensor);
-/* Whether it may ask for offload at all. */
+/* Whether its device may ask for offload at all; a recorded answer can say so for any. */
 SR_API bool sr_backend_can_offload(const sr_backend *backend);
+/* How many threads it computes with, where that can be set; n_threads < 1 changes nothing. */
+SR_API void sr_backend_set_threads(sr_backend *backend, int n_threads);
 SR_API sr_status sr_backend_synchronize(sr_backend *backend, sr_error *err);
 /* Queues if the backend can, else synchronizes it and copies at once. */
 SR_API sr_status sr_backend_set_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size, sr_error *err);
@@ -283,7 +286,11 @@ typedef struct sr_driver {
     const char *summary;        /* one line for `sched-run devices` */
     int (*device_count)(const char **out_why_none); /* devices present on this machine */
     sr_status (*device_describe)(int index, const char **out_description, size_t *out_free, size_t *out_total);
-    /* A device configured for one backend of a description; the machine owns it. */
+    /*
+     * A device configured for one backend of a description; the machine owns it.  config lives as long as the device and
+     * has the name of the backend.  buffer_type: an existing type that the description names, or NULL: the device brings
+     * its own, called config->buffer_type or, that being NULL, config->name, and frees it with itself.
+     */
     sr_status (*device_new)(int index, const sr_backend_config *config, sr_buffer_type *buffer_type, sr_device **out_device,
                             sr_error *err);
     bool configurable;          /* takes the keys that a simulated device has */
@@ -306,7 +313,8 @@ SR_API sr_status sr_machine_new(sr_machine **out_machine, sr_error *err);
 /* A further buffer type by name; host types are host memory.  SR_INVALID if the name is taken. */
 SR_API sr_status sr_machine_add_buffer_type(sr_machine *machine, const char *name, size_t alignment, size_t max_size,
                                             bool host, sr_error *err);
-/* Opens a device and adds the backend; rules move out of config.  SR_UNAVAILABLE lists the devices there are. */
+/* Opens a device and adds the backend; rules move out of config, on failure too.  SR_UNAVAILABLE lists the devices there
+ * are; SR_INVALID for a name that is taken, an unknown buffer type, a key that the device does not take. */
 SR_API sr_status sr_machine_add_backend(sr_machine *machine, sr_backend_config *config, sr_error *err);
 /* Resolves `accepts` names, checks that the last backend is a CPU and that each accepts its default type. */
 SR_API sr_status sr_machine_finish(sr_machine *machine, sr_error *err);
