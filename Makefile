@@ -1,44 +1,202 @@
-# sched-run: see `make help`.
+# sched-run.  `make help` lists the targets; CONTRIBUTING.md says when to use which.
 
-CC       ?= gcc
-BUILD    ?= build
-PREFIX   ?= /usr/local
-CFLAGS   ?= -O2 -g
-WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
-WERROR   ?= -Werror
+CC      ?= gcc
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+GOLDENS ?= tests/golden
+CFLAGS  ?= -O2 -g
+WERROR  ?= -Werror
+PKG_CONFIG ?= pkg-config
+
+# Debian packages: what the tool needs, what the tests need besides.
+DEPS_TOOL := gcc make pkg-config libcjson-dev graphviz libopenblas-dev
+DEPS_TEST := libcmocka-dev valgrind
+
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
+BASE_CFLAGS = -std=c11 $(WARN) $(WERROR) -fvisibility=hidden -fPIC -pthread -MMD -MP
 CPPFLAGS += -Iinclude -Isrc -D_GNU_SOURCE
-ALL_CFLAGS = -std=c11 $(WARN) $(WERROR) -fvisibility=hidden -fPIC -pthread -MMD -MP $(CFLAGS)
 
-SRCS := $(sort $(wildcard src/*/*.c src/backends/*/*.c))
+CJSON_CFLAGS := $(shell $(PKG_CONFIG) --cflags libcjson 2>/dev/null)
+CJSON_LIBS   := $(shell $(PKG_CONFIG) --libs libcjson 2>/dev/null || echo -lcjson)
+CMOCKA_LIBS  := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
+# BLAS=0 leaves the BLAS backend out, BLAS=1 insists on it.
+BLAS ?= $(shell $(PKG_CONFIG) --exists openblas 2>/dev/null && echo 1 || echo 0)
+ifeq ($(BLAS),1)
+CPPFLAGS  += -DSR_HAVE_BLAS $(shell $(PKG_CONFIG) --cflags openblas)
+BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas)
+endif
+CPPFLAGS += $(CJSON_CFLAGS)
+LIBS = $(CJSON_LIBS) $(BLAS_LIBS) -lm -pthread
+
+SRCS     := $(sort $(wildcard src/*/*.c src/backends/*/*.c))
 LIB_SRCS := $(filter-out src/cli/%,$(SRCS))
 CLI_SRCS := $(filter src/cli/%,$(SRCS))
-OBJS := $(SRCS:%.c=$(BUILD)/%.o)
 LIB_OBJS := $(LIB_SRCS:%.c=$(BUILD)/%.o)
 CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)
-
-CJSON_LIBS := $(shell pkg-config --libs libcjson 2>/dev/null || echo -lcjson)
-CMOCKA_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
-LIBS = $(CJSON_LIBS) -lm -pthread
-
-TEST_SRCS := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/conformance/test_*.c)
+SUPPORT_SRCS := $(sort $(wildcard tests/support/*.c))
+SUPPORT_OBJS := $(SUPPORT_SRCS:%.c=$(BUILD)/%.o)
+TEST_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/conformance/test_*.c tests/property/test_*.c))
 TEST_BINS := $(TEST_SRCS:%.c=$(BUILD)/%)
+PROPERTY_SRCS := $(filter-out tests/property/test_%,$(wildcard tests/property/*.c))
+PROPERTY_OBJS := $(PROPERTY_SRCS:%.c=$(BUILD)/%.o)
+FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BINS := $(FUZZ_SRCS:%.c=$(BUILD)/%)
+BENCH_BINS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard bench/bench_*.c)))
+VERSION := $(shell sed -n 's/^\#define SR_VERSION "\(.*\)"/\1/p' include/sched_run.h)
 
 .PHONY: all
-all: $(BUILD)/sched-run
+all: $(BUILD)/sched-run ## build the command (the default)
 
-$(BUILD)/sched-run: $(CLI_OBJS) $(BUILD)/libsched_run.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+.PHONY: lib
+lib: $(BUILD)/libsched_run.a $(BUILD)/libsched_run.so ## build the libraries alone
+
+# ---- compiling ---------------------------------------------------------------------------------------------------------
+
+# Kernels are worth more optimisation; the quantizers are exact to the bit only without fused multiply-add.
+$(BUILD)/src/kernels/%.o: EXTRA_CFLAGS = $(if $(findstring -O2,$(CFLAGS)),-O3)
+$(BUILD)/src/graph/%.o: EXTRA_CFLAGS = -ffp-contract=off
+
+# V=1 shows whole commands.
+ifneq ($(V),1)
+Q = @echo "  $(1)  $@";
+else
+Q =
+endif
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call Q,CC)$(CC) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -c -o $@ $<
 
 $(BUILD)/libsched_run.a: $(LIB_OBJS)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call Q,LD)ar rcs $@ $^
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(dir $@)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+$(BUILD)/libsched_run.so: $(LIB_OBJS)
+	$(call Q,LD)$(CC) -shared -Wl,-soname,libsched_run.so.0 $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/%: tests/%.c $(BUILD)/libsched_run.a
-	@mkdir -p $(dir $@)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libsched_run.a $(CMOCKA_LIBS) $(LIBS)
+$(BUILD)/sched-run: $(CLI_OBJS) $(BUILD)/libsched_run.a
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
--include $(OBJS:.o=.d)
+# ---- tests --------------------------------------------------------------------------------------------------------------
+
+$(BUILD)/tests/unit/% $(BUILD)/tests/conformance/%: TEST_OBJS = $(SUPPORT_OBJS)
+$(BUILD)/tests/property/%: TEST_OBJS = $(SUPPORT_OBJS) $(PROPERTY_OBJS)
+
+$(TEST_BINS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJS) $(PROPERTY_OBJS) $(BUILD)/libsched_run.a
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJS) $(BUILD)/libsched_run.a $(CMOCKA_LIBS) $(LIBS)
+
+$(BUILD)/tests/%.o: CPPFLAGS += -Itests
+$(BUILD)/bench/%.o: CPPFLAGS += -Itests
+
+.PHONY: test
+test: deps ## install what is missing, build, run all tests
+	@$(MAKE) --no-print-directory all check
+
+.PHONY: check
+check: $(BUILD)/sched-run $(TEST_BINS) fuzz-corpus check-layers check-symbols ## run all tests (nothing is installed)
+	@tests/run.sh "$(BUILD)"
+
+.PHONY: unit
+unit: $(TEST_BINS) ## run the unit, conformance and property tests
+	@tests/run.sh --unit "$(BUILD)"
+
+.PHONY: cli
+cli: $(BUILD)/sched-run ## run the command-line tests
+	@tests/cli/run.sh "$(BUILD)/sched-run"
+
+.PHONY: bless
+bless: $(BUILD)/sched-run ## rewrite the expected outputs of the command-line tests
+	@tests/cli/run.sh --bless "$(BUILD)/sched-run"
+
+.PHONY: parity
+parity: $(BUILD)/sched-run ## compare with recorded results: make parity GOLDENS=FOLDER
+	@tests/golden/parity.sh "$(BUILD)/sched-run" "$(GOLDENS)"
+
+.PHONY: sanitize
+sanitize: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory check BUILD=build-asan \
+	  CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+
+.PHONY: tsan
+tsan: ## unit tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory unit BUILD=build-tsan CFLAGS="-O1 -g -fsanitize=thread"
+
+.PHONY: valgrind
+valgrind: $(BUILD)/sched-run $(TEST_BINS) ## unit tests and some runs under Valgrind
+	@tests/valgrind.sh "$(BUILD)"
+
+# ---- fuzzing: corpora run as plain tests; `make fuzz` looks for more with libFuzzer ---------------------------------------
+
+$(FUZZ_BINS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(BUILD)/libsched_run.a
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+.PHONY: fuzz-corpus
+fuzz-corpus: $(FUZZ_BINS)
+
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
+	@for f in $(basename $(notdir $(FUZZ_SRCS))); do \
+	  mkdir -p build-fuzz/corpus/$$f; \
+	  clang -g -O1 -fsanitize=fuzzer,address,undefined $(CPPFLAGS) -std=c11 -pthread -o build-fuzz/$$f \
+	    tests/fuzz/$$f.c $(LIB_SRCS) $(LIBS) || exit 1; \
+	  build-fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 build-fuzz/corpus/$$f \
+	    tests/fuzz/corpus/$${f#fuzz_} || exit 1; \
+	done
+
+# ---- the house --------------------------------------------------------------------------------------------------------------
+
+.PHONY: check-layers
+check-layers: ## fail on an include that runs up the layers
+	@tests/check_layers.sh
+
+.PHONY: check-symbols
+check-symbols: $(BUILD)/libsched_run.so ## fail if the library exports anything but sr_ symbols
+	@bad=$$(nm -D --defined-only $< | awk '{print $$3}' | grep -v '^sr_' | grep -v '^_' || true); \
+	if [ -n "$$bad" ]; then echo "exported, but not sr_: $$bad"; exit 1; fi
+
+.PHONY: bench
+bench: $(BUILD)/sched-run $(BENCH_BINS) ## measure: scheduling, loading, kernels
+	@for b in $(BENCH_BINS); do echo "== $${b##*/}"; $$b || exit 1; done
+
+$(BENCH_BINS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsched_run.a
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libsched_run.a $(LIBS)
+
+.PHONY: demo
+demo: deps ## install what is missing, build, run an example
+	@$(MAKE) --no-print-directory all
+	@echo; echo "\$$ $(BUILD)/sched-run graphs/models/llama.json"; echo
+	@$(BUILD)/sched-run graphs/models/llama.json
+
+.PHONY: deps
+deps: ## install the Debian packages that are missing
+	@tests/deps.sh $(DEPS_TOOL) $(DEPS_TEST)
+
+.PHONY: install
+install: all lib ## install command, library, headers, man page, completion: PREFIX=, DESTDIR=
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/sched_run \
+	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/share/sched-run/graphs
+	install -m 755 $(BUILD)/sched-run $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILD)/libsched_run.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libsched_run.so $(DESTDIR)$(PREFIX)/lib/libsched_run.so.$(VERSION)
+	ln -sf libsched_run.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libsched_run.so.0
+	ln -sf libsched_run.so.0 $(DESTDIR)$(PREFIX)/lib/libsched_run.so
+	install -m 644 include/sched_run.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 include/sched_run/*.h $(DESTDIR)$(PREFIX)/include/sched_run/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' docs/sched_run.pc.in \
+	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sched_run.pc
+	install -m 644 docs/man/sched-run.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 docs/completion/sched-run.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sched-run
+	cp -R graphs/. $(DESTDIR)$(PREFIX)/share/sched-run/graphs/
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf build build-*
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+
+-include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TEST_BINS:=.d) $(PROPERTY_OBJS:.o=.d)
