@@ -2,9 +2,9 @@
  * kernel_harness.h - runs one kernel over operands made by hand, for the unit tests of src/kernels.
  *
  * Layer: tests.  An operand is a tensor description with memory of its own, laid out in one of several ways; a case is
- * an op over operands.  kh_check runs a case with one and with three threads, wants the same bits from both, compares
- * every element with a naive evaluation that is made beforehand (so operands may alias), and wants the bytes between
- * the elements of the result untouched.
+ * an op over operands.  kh_check runs a case with one and with three threads (a pool would give a small node only one),
+ * wants the same bits from both, compares every element with a naive evaluation that is made beforehand (so operands
+ * may alias), and wants the bytes between the elements of the result untouched.
  */
 #ifndef TESTS_KERNEL_HARNESS_H
 #define TESTS_KERNEL_HARNESS_H
@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "graph/quant.h"
-#include "kernels/kernels.h"
+#include "kernels/team.h"
 
 #define KH_UNUSED __attribute__((unused))
 
@@ -209,77 +209,88 @@ KH_UNUSED static kh_operand *kh_fill(kh_operand *o, uint64_t seed, double min, d
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* A graph of one node and its sources, each at its own memory. */
-typedef struct kh_graph {
-    sr_graph graph;
-    sr_graph_view view;
-    sr_tensor tensors[SR_MAX_SRC + 1];
-    sr_storage storage[SR_MAX_SRC + 1];
-    int32_t srcs[SR_MAX_SRC];
-    int32_t node;
-} kh_graph;
-
-KH_UNUSED static void kh_graph_init(kh_graph *g, const kh_case *c) {
-    int32_t n = 0;
-    memset(g, 0, sizeof(*g));
+KH_UNUSED static sr__kernel_args kh_args(const kh_case *c, bool with_data) {
+    sr__kernel_args args = {.op = c->op, .params = c->params};
+    args.dst.tensor = &c->dst->tensor;
+    args.dst.data = with_data ? c->dst->memory : NULL;
     for (int j = 0; j < c->n_src; j++) {
-        g->srcs[j] = c->src[j] != NULL ? n : -1;
         if (c->src[j] != NULL) {
-            g->tensors[n] = c->src[j]->tensor;
-            g->storage[n].buffer = (struct sr_buffer *)(void *)c->src[j]->memory;
-            g->tensors[n++].node = -1;
+            args.src[j].tensor = &c->src[j]->tensor;
+            args.src[j].data = with_data ? c->src[j]->memory : NULL;
         }
     }
-    g->node = n;
-    g->tensors[n] = c->dst->tensor;
-    g->tensors[n].op = (uint8_t)c->op;
-    g->tensors[n].flags = SR_FLAG_COMPUTE;
-    g->tensors[n].n_src = (uint8_t)c->n_src;
-    memcpy(g->tensors[n].op_params, c->params, sizeof(c->params));
-    g->storage[n++].buffer = (struct sr_buffer *)(void *)c->dst->memory;
-    g->graph.name = "case";
-    g->graph.tensors = g->tensors, g->graph.n_tensors = n;
-    g->graph.nodes = &g->node, g->graph.n_nodes = 1;
-    g->graph.srcs = g->srcs, g->graph.n_srcs = c->n_src;
-    g->view.graph = &g->graph;
-    g->view.srcs = g->srcs;
-    g->view.nodes = &g->node, g->view.n_nodes = 1;
-    g->view.storage = g->storage;
+    return args;
 }
 
-KH_UNUSED static char *kh_resolve(void *user, const sr_storage *storage) {
-    (void)user;
-    return (char *)storage->buffer + storage->offset;
+KH_UNUSED static const sr__kernel_info *kh_kernel(const kh_case *c) {
+    const sr__kernel_info *kernel = sr__kernel_get(c->op);
+    assert_non_null(kernel->run);
+    return kernel;
 }
 
 /* Why the kernel does not take the operands, or NULL. */
 KH_UNUSED static const char *kh_refuse(const kh_case *c) {
-    kh_graph g;
-    kh_graph_init(&g, c);
-    return sr__kernel_refuse(&g.view, g.node);
+    const sr__kernel_args args = kh_args(c, false);
+    const sr__kernel_info *kernel = kh_kernel(c);
+    return kernel->refuse != NULL ? kernel->refuse(&args) : NULL;
 }
 
-KH_UNUSED static sr_status kh_run(const kh_case *c, int n_threads, sr_error *err) {
-    kh_graph g;
-    sr__pool *pool = NULL;
-    kh_graph_init(&g, c);
-    sr_status status = sr__pool_new(n_threads, &pool, err);
-    if (status == SR_OK) {
-        status = sr__pool_compute(pool, &g.view, kh_resolve, NULL, err);
-        sr__pool_free(pool);
+typedef struct kh_member {
+    const sr__kernel_info *kernel;
+    const sr__kernel_args *args;
+    sr__task task;
+    pthread_t thread;
+} kh_member;
+
+KH_UNUSED static void *kh_member_main(void *user) {
+    const kh_member *member = user;
+    member->kernel->run(member->args, &member->task);
+    return NULL;
+}
+
+enum { KH_MAX_THREADS = 8 };
+
+/* false: the kernel failed, and *failure (may be NULL) is its message, to be freed.  The result must not be empty. */
+KH_UNUSED static bool kh_run(const kh_case *c, int n_threads, char **failure) {
+    const sr__kernel_info *kernel = kh_kernel(c);
+    sr__kernel_args args = kh_args(c, true);
+    kh_member members[KH_MAX_THREADS];
+    sr__team team;
+    assert_true(n_threads <= KH_MAX_THREADS && sr__team_init(&team));
+    args.scratch_size = kernel->scratch != NULL ? kernel->scratch(&args, n_threads) : 0;
+    if (args.scratch_size > 0) { /* exactly what was asked for: a sanitizer sees the first byte beyond */
+        assert_int_equal(posix_memalign(&args.scratch, 64, args.scratch_size), 0);
+        memset(args.scratch, 0x5A, args.scratch_size);
     }
-    return status;
+    for (int i = n_threads - 1; i >= 0; i--) {
+        members[i] = (kh_member){.kernel = kernel, .args = &args, .task = {i, n_threads, &team}};
+        if (i == 0) {
+            kh_member_main(&members[0]);
+        } else {
+            assert_int_equal(pthread_create(&members[i].thread, NULL, kh_member_main, &members[i]), 0);
+        }
+    }
+    for (int i = 1; i < n_threads; i++) {
+        pthread_join(members[i].thread, NULL);
+    }
+    const bool failed = atomic_load(&team.failed);
+    if (failed && failure != NULL) {
+        *failure = strdup(sr__str_text(&team.failure));
+    }
+    sr__team_free(&team);
+    free(args.scratch);
+    return !failed;
 }
 
-/* The run must fail with a message that holds `words`. */
+/* The kernel must fail with a message that holds `words`. */
 KH_UNUSED static void kh_check_fails(const kh_case *c, const char *words) {
     for (int n_threads = 1; n_threads <= 3; n_threads += 2) {
-        sr_error err = {0};
-        assert_int_equal(kh_run(c, n_threads, &err), SR_COMPUTE);
-        if (strstr(sr_error_message(&err), words) == NULL) {
-            fail_msg("'%s' is not in '%s'", words, sr_error_message(&err));
+        char *failure = NULL;
+        assert_false(kh_run(c, n_threads, &failure));
+        if (failure == NULL || strstr(failure, words) == NULL) {
+            fail_msg("'%s' is not in '%s'", words, failure != NULL ? failure : "");
         }
-        sr_error_clear(&err);
+        free(failure);
     }
 }
 
@@ -335,7 +346,7 @@ KH_UNUSED static void kh_check_within(const kh_case *c, kh_expect expect, double
     size_t n = 0;
     char *before = malloc(size), *first = malloc(size);
     double *want = calloc((size_t)sr_tensor_nelements(&c->dst->tensor) + 1, sizeof(*want));
-    sr_error err = {0};
+    char *failure = NULL;
     assert_true(before != NULL && first != NULL && want != NULL);
     memcpy(before, c->dst->memory, size);
     KH_EACH(c->dst, i) {
@@ -344,13 +355,13 @@ KH_UNUSED static void kh_check_within(const kh_case *c, kh_expect expect, double
     if (kh_refuse(c) != NULL) {
         fail_msg("refused: %s", kh_refuse(c));
     }
-    if (kh_run(c, 1, &err) != SR_OK) {
-        fail_msg("one thread: %s", sr_error_message(&err));
+    if (!kh_run(c, 1, &failure)) {
+        fail_msg("one thread: %s", failure);
     }
     memcpy(first, c->dst->memory, size);
     memcpy(c->dst->memory, before, size);
-    if (kh_run(c, 3, &err) != SR_OK) {
-        fail_msg("three threads: %s", sr_error_message(&err));
+    if (!kh_run(c, 3, &failure)) {
+        fail_msg("three threads: %s", failure);
     }
     assert_memory_equal(first, c->dst->memory, size);
     n = 0;
