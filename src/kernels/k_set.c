@@ -44,7 +44,7 @@ static void run_part(const sr__kernel_args *args, const sr__task *task, bool add
         copy_whole(args, task);
         sr__task_barrier(task);
     }
-    if (one && task->ith != 0) {
+    if (sr_tensor_is_empty(b->tensor) || (one && task->ith != 0)) {
         return;
     }
     SR_EACH_ROW(one ? &alone : task, b->tensor, r) {
