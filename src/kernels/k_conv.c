@@ -10,7 +10,7 @@
 #include "kernels/k_taps.h"
 #include "kernels/k_vector.h"
 
-/* ---- CONV_2D, CONV_3D ---------------------------------------------------------------------------------------------- */
+/* ---- CONV_2D, CONV_3D -------------------------------------------------------------------------------------------- */
 
 typedef struct conv {
     sr__axis axis[3];           /* width, height, depth */
@@ -102,7 +102,8 @@ static void conv_line(const sr__axis *axis, int64_t tap, float weight, const flo
 }
 
 /* One row of the result: filter f of batch n at height y, depth z. */
-static void conv_row(const sr__kernel_args *args, const conv *c, int64_t n, int64_t f, int64_t z, int64_t y, float *to) {
+static void conv_row(const sr__kernel_args *args, const conv *c, int64_t n, int64_t f, int64_t z, int64_t y,
+                     float *to) {
     const sr__axis *ax = &c->axis[0], *ay = &c->axis[1], *az = &c->axis[2];
     const int type = args->src[0].tensor->type;
     const size_t bytes = (size_t)sr_type_get(type)->bytes;
@@ -118,7 +119,8 @@ static void conv_row(const sr__kernel_args *args, const conv *c, int64_t n, int6
                     continue;
                 }
                 for (int64_t kx = 0; kx < ax->kernel; kx++) {
-                    conv_line(ax, kx, sr__load(type, weight + (size_t)kx * bytes), volume + iz * c->plane + iy * c->row, to);
+                    const float *line = volume + iz * c->plane + iy * c->row;
+                    conv_line(ax, kx, sr__load(type, weight + (size_t)kx * bytes), line, to);
                 }
             }
         }
@@ -143,12 +145,13 @@ static void run_conv(const sr__kernel_args *args, const sr__task *task) {
     }
 }
 
-/* ---- CONV_2D_DW ---------------------------------------------------------------------------------------------------- */
+/* ---- CONV_2D_DW -------------------------------------------------------------------------------------------------- */
 
 /* The order that the result takes over from an image whose channels vary fastest. */
 static bool has_channels_first(const sr_tensor *t) {
     const size_t e = sizeof(float), n0 = (size_t)t->ne[0], n1 = (size_t)t->ne[1], n2 = (size_t)t->ne[2];
-    return t->nb[2] == e && t->nb[0] == n2 * e && t->nb[1] == n0 * n2 * e && (t->ne[3] == 1 || t->nb[3] == n0 * n1 * n2 * e);
+    return t->nb[2] == e && t->nb[0] == n2 * e && t->nb[1] == n0 * n2 * e &&
+           (t->ne[3] == 1 || t->nb[3] == n0 * n1 * n2 * e);
 }
 
 static void depthwise_axes(const sr__kernel_args *args, sr__axis axis[2]) {

@@ -1,8 +1,8 @@
 /*
  * k_conv_transpose.c - CONV_TRANSPOSE_1D, CONV_TRANSPOSE_2D: every input spreads the kernel over the result.
  *
- * Layer: kernels.  Answers to ggml_compute_forward_conv_transpose_1d / _2d (spec: ops-2, section 1).  A thread owns whole
- * output channels and lets every input add to them.  An f16 kernel multiplies an input rounded to f16.
+ * Layer: kernels.  Answers to ggml_compute_forward_conv_transpose_1d / _2d (spec: ops-2, section 1).  A thread owns
+ * whole output channels and lets every input add to them.  An f16 kernel multiplies an input rounded to f16.
  */
 #include "kernels/k_operand.h"
 #include "kernels/k_vector.h"
@@ -53,7 +53,8 @@ static const char *refuse_2d(const sr__kernel_args *args) {
 
 static size_t scratch_both(const sr__kernel_args *args, int n_threads) {
     (void)n_threads;
-    return args->src[0].tensor->type == SR_TYPE_F16 ? (size_t)sr_tensor_nelements(args->src[1].tensor) * sizeof(float) : 0;
+    const bool rounds = args->src[0].tensor->type == SR_TYPE_F16;
+    return rounds ? (size_t)sr_tensor_nelements(args->src[1].tensor) * sizeof(float) : 0;
 }
 
 /* A row of the input as the kernel's type demands it. */
@@ -73,10 +74,11 @@ static void round_input(const sr__kernel_args *args, const sr__task *task) {
 }
 
 /* Spreads a row of n inputs, `step` apart, over a row of the result with one row of the kernel. */
-static void spread(int64_t n, const float *from, int64_t step, int type, const char *weights, int64_t n_weights, float *to) {
-    const size_t bytes = (size_t)sr_type_get(type)->bytes;
-    for (int64_t k = 0; k < n_weights; k++) {
-        const float weight = sr__load(type, weights + (size_t)k * bytes);
+static void spread(int64_t n, const float *from, int64_t step, const sr_tensor *kernel, const char *weights,
+                   float *to) {
+    const size_t bytes = (size_t)sr_type_get(kernel->type)->bytes;
+    for (int64_t k = 0; k < kernel->ne[0]; k++) {
+        const float weight = sr__load(kernel->type, weights + (size_t)k * bytes);
         if (step == 1) {
             sr__axpy_f32(n, to + k, weight, from);
             continue;
@@ -96,7 +98,7 @@ static void run_1d(const sr__kernel_args *args, const sr__task *task) {
         float *to = sr__f32(&args->dst) + oc * y->ne[0];
         memset(to, 0, (size_t)y->ne[0] * sizeof(*to));
         for (int64_t ic = 0; ic < b->ne[1]; ic++) {
-            spread(b->ne[0], input_row(args, ic, 0), args->params[0], a->type, sr__row(&args->src[0], oc, ic, 0), a->ne[0], to);
+            spread(b->ne[0], input_row(args, ic, 0), args->params[0], a, sr__row(&args->src[0], oc, ic, 0), to);
         }
     }
 }
@@ -114,7 +116,7 @@ static void run_2d(const sr__kernel_args *args, const sr__task *task) {
         for (int64_t ic = 0; ic < b->ne[2] && plane < y->ne[2]; ic++) {
             for (int64_t h = 0; h < b->ne[1]; h++) {
                 for (int64_t kh = 0; kh < a->ne[1]; kh++) {
-                    spread(b->ne[0], input_row(args, h, ic), step, a->type, sr__row(&args->src[0], kh, plane, ic), a->ne[0],
+                    spread(b->ne[0], input_row(args, h, ic), step, a, sr__row(&args->src[0], kh, plane, ic),
                            to + (h * step + kh) * y->ne[0]);
                 }
             }

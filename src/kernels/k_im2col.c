@@ -1,8 +1,8 @@
 /*
  * k_im2col.c - IM2COL, IM2COL_3D: patches of an image as the rows of a matrix; IM2COL_BACK: their sum back into one.
  *
- * Layer: kernels.  Answers to ggml_compute_forward_im2col and its relatives (spec: ops-2, section 1).  All forms are one
- * computation over three axes, of which the lower forms leave some at extent 1.
+ * Layer: kernels.  Answers to ggml_compute_forward_im2col and its relatives (spec: ops-2, section 1).  All forms are
+ * one computation over three axes, of which the lower forms leave some at extent 1.
  */
 #include "kernels/k_operand.h"
 #include "kernels/k_taps.h"
@@ -10,8 +10,8 @@
 typedef struct patches {
     sr__axis axis[3];        /* width, height, depth */
     int64_t channels, batches;
-    int64_t channel_dim;     /* of the image: the next dimension holds batches, or batches and channels share this one */
-    bool shared_dim;
+    int64_t channel_dim;     /* of the image; the next dimension holds the batches */
+    bool shared_dim;         /* batches and channels share that one */
 } patches;
 
 /* The forms with two axes or one; `image` has the image's shape, `columns` the extents of the patches. */
@@ -45,7 +45,7 @@ static void patches_3d(const sr__kernel_args *args, patches *out) {
     out->axis[2].out = out->batches > 0 ? columns->ne[3] / out->batches : 0;
 }
 
-/* ---- patches of an image ------------------------------------------------------------------------------------------- */
+/* ---- patches of an image ----------------------------------------------------------------------------------------- */
 
 static const char *refuse_types(const sr__kernel_args *args) {
     static const sr__want wants[] = {
@@ -127,7 +127,8 @@ static void line_out(const sr__axis *axis, int64_t x, image_line from, int to_ty
         end = end > begin ? end : begin;
         memset(to, 0, (size_t)begin * bytes);
         if (end > begin) {
-            memcpy(to + (size_t)begin * bytes, from.data + (size_t)(first + begin) * bytes, (size_t)(end - begin) * bytes);
+            memcpy(to + (size_t)begin * bytes, from.data + (size_t)(first + begin) * bytes,
+                   (size_t)(end - begin) * bytes);
         }
         memset(to + (size_t)end * bytes, 0, (size_t)(axis->kernel - end) * bytes);
         return;
@@ -195,7 +196,7 @@ static void run_im2col_3d(const sr__kernel_args *args, const sr__task *task) {
     run_patches(args, task, &p);
 }
 
-/* ---- and back ------------------------------------------------------------------------------------------------------ */
+/* ---- and back ---------------------------------------------------------------------------------------------------- */
 
 static const char *refuse_im2col_back(const sr__kernel_args *args) {
     static const sr__want wants[] = {

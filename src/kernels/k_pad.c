@@ -11,7 +11,7 @@ static int64_t mod(int64_t i, int64_t n) {
     return r < 0 ? r + n : r;
 }
 
-/* ---- PAD ----------------------------------------------------------------------------------------------------------- */
+/* ---- PAD --------------------------------------------------------------------------------------------------------- */
 
 static const char *refuse_pad(const sr__kernel_args *args) {
     static const sr__want wants[] = {{0, SR__TYPE(F32), SR__STRIDED}, {SR__DST, SR__TYPE(F32), SR__CONTIGUOUS}};
@@ -75,7 +75,7 @@ static void run_pad(const sr__kernel_args *args, const sr__task *task) {
     }
 }
 
-/* ---- PAD_REFLECT_1D ------------------------------------------------------------------------------------------------ */
+/* ---- PAD_REFLECT_1D ---------------------------------------------------------------------------------------------- */
 
 static const char *refuse_reflect(const sr__kernel_args *args) {
     static const sr__want wants[] = {{0, SR__TYPE(F32), SR__ROWS}, {SR__DST, SR__TYPE(F32), SR__CONTIGUOUS}};
@@ -111,7 +111,7 @@ static void run_reflect(const sr__kernel_args *args, const sr__task *task) {
     }
 }
 
-/* ---- ROLL ---------------------------------------------------------------------------------------------------------- */
+/* ---- ROLL -------------------------------------------------------------------------------------------------------- */
 
 static const char *refuse_roll(const sr__kernel_args *args) {
     static const sr__want wants[] = {{0, SR__TYPE(F32), SR__ROWS}, {SR__DST, SR__TYPE(F32), SR__CONTIGUOUS}};
@@ -119,7 +119,8 @@ static const char *refuse_roll(const sr__kernel_args *args) {
     if (why != NULL) {
         return why;
     }
-    return sr_tensor_same_shape(args->src[0].tensor, args->dst.tensor) ? NULL : "the result has another shape than its source";
+    return sr_tensor_same_shape(args->src[0].tensor, args->dst.tensor)
+               ? NULL : "the result has another shape than its source";
 }
 
 static void run_roll(const sr__kernel_args *args, const sr__task *task) {

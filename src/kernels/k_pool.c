@@ -1,8 +1,8 @@
 /*
  * k_pool.c - POOL_1D, POOL_2D, POOL_2D_BACK: the largest or the mean of each window.
  *
- * Layer: kernels.  Answers to ggml_compute_forward_pool_1d and its relatives (spec: ops-2, section 2).  Two facts of the
- * reference: in one dimension a mean is over the positions inside the input, in two over the whole window.
+ * Layer: kernels.  Answers to ggml_compute_forward_pool_1d and its relatives (spec: ops-2, section 2).  Two facts of
+ * the reference: in one dimension a mean is over the positions inside the input, in two over the whole window.
  */
 #include <float.h>
 
@@ -30,10 +30,10 @@ static const char *refuse_windows(const int32_t *params, const window *wx, const
     if (params[0] != POOL_MAX && params[0] != POOL_AVG) {
         return "pooling is 0 (max) or 1 (avg)";
     }
-    return wx->size <= 0 || wy->size <= 0 || wx->step <= 0 || wy->step <= 0 ? "windows and steps must be positive" : NULL;
+    return wx->size > 0 && wy->size > 0 && wx->step > 0 && wy->step > 0 ? NULL : "windows and steps must be positive";
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 static const char *refuse_pool_1d(const sr__kernel_args *args) {
     static const sr__want wants[] = {
@@ -92,8 +92,8 @@ static void run_pool_1d(const sr__kernel_args *args, const sr__task *task) {
         float *to = sr__f32(&args->dst) + r * ne[0];
         sr__row_index(ne, r, at);
         for (int64_t x = 0; x < ne[0]; x++) {
-            const span s = window_span(&w, x, a->tensor->ne[0]);
-            to[x] = pool_window(a, args->params[0], s, (span){at[1], at[1] + 1}, at[2], at[3], (float)(s.end - s.begin));
+            const span sx = window_span(&w, x, a->tensor->ne[0]), sy = {at[1], at[1] + 1};
+            to[x] = pool_window(a, args->params[0], sx, sy, at[2], at[3], (float)(sx.end - sx.begin));
         }
     }
 }
@@ -116,11 +116,12 @@ static void run_pool_2d(const sr__kernel_args *args, const sr__task *task) {
     }
 }
 
-/* ---- backward ------------------------------------------------------------------------------------------------------ */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 static const char *refuse_pool_2d_back(const sr__kernel_args *args) {
     static const sr__want wants[] = {
-        {0, SR__TYPE(F32), SR__CONTIGUOUS}, {1, SR__TYPE(F32), SR__CONTIGUOUS}, {SR__DST, SR__TYPE(F32), SR__CONTIGUOUS}};
+        {0, SR__TYPE(F32), SR__CONTIGUOUS}, {1, SR__TYPE(F32), SR__CONTIGUOUS},
+        {SR__DST, SR__TYPE(F32), SR__CONTIGUOUS}};
     const char *why = sr__operands_refuse(args, wants, SR_COUNT(wants));
     if (why != NULL) {
         return why;
@@ -185,7 +186,9 @@ static void run_pool_2d_back(const sr__kernel_args *args, const sr__task *task) 
     }
 }
 
-const sr__kernel_info sr__kernel_POOL_1D = {.run = run_pool_1d, .refuse = refuse_pool_1d, .max_threads = sr__threads_rows};
-const sr__kernel_info sr__kernel_POOL_2D = {.run = run_pool_2d, .refuse = refuse_pool_2d, .max_threads = sr__threads_rows};
+const sr__kernel_info sr__kernel_POOL_1D = {
+    .run = run_pool_1d, .refuse = refuse_pool_1d, .max_threads = sr__threads_rows};
+const sr__kernel_info sr__kernel_POOL_2D = {
+    .run = run_pool_2d, .refuse = refuse_pool_2d, .max_threads = sr__threads_rows};
 const sr__kernel_info sr__kernel_POOL_2D_BACK = {
     .run = run_pool_2d_back, .refuse = refuse_pool_2d_back, .max_threads = sr__threads_planes};

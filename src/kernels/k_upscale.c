@@ -182,4 +182,5 @@ static void run_upscale(const sr__kernel_args *args, const sr__task *task) {
     }
 }
 
-const sr__kernel_info sr__kernel_UPSCALE = {.run = run_upscale, .refuse = refuse_upscale, .max_threads = sr__threads_rows};
+const sr__kernel_info sr__kernel_UPSCALE = {
+    .run = run_upscale, .refuse = refuse_upscale, .max_threads = sr__threads_rows};
