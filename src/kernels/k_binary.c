@@ -38,9 +38,10 @@ static bool is_flat(const sr__kernel_args *args) {
 /* The result may lie where either source does: a span of it is written after the same span of both was read. */
 static void run_binary(const sr__kernel_args *args, const sr__task *task, binary_fn fn) {
     float a_buf[SR_SPAN], b_buf[SR_SPAN], y_buf[SR_SPAN];
-    SR_EACH_SPAN(task, args->dst.tensor, is_flat(args), r) {
+    const bool flat = is_flat(args);
+    SR_EACH_SPAN(task, args->dst.tensor, flat, r) {
         const float *a = sr__span_load(&args->src[0], &r, a_buf);
-        const float *b = sr__span_repeat(&args->src[1], &r, b_buf);
+        const float *b = flat ? sr__span_load(&args->src[1], &r, b_buf) : sr__span_repeat(&args->src[1], &r, b_buf);
         float *y = sr__span_out(&args->dst, &r, y_buf);
         fn(a, b, y, r.n);
         sr__span_store(&args->dst, &r, y);
