@@ -28,7 +28,7 @@ typedef struct sr_load_options {
     const char *weights;                /* -W, or NULL */
     bool simulate_missing;
     bool no_memory;                     /* lay buffers out but allocate none: for expand */
-    bool has_offload_min_batch;         /* offload_min_batch replaces the one of every backend that has any */
+    bool has_offload_min_batch;         /* GGML_OP_OFFLOAD_MIN_BATCH: for every backend that asks for offload */
     int64_t offload_min_batch;
     void (*warn)(void *user, const char *message); /* or NULL */
     void *warn_user;
