@@ -1,0 +1,83 @@
+/*
+ * main.c - the command table and the way from argv to a command.
+ *
+ * Layer: cli.
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const cli_command cli_commands[] = {
+    {"run", "GRAPH.json...", "load, schedule, report (the default command)", CLI_RUN, 1, -1, cli_cmd_run},
+    {"expand", "GRAPH.json", "print the plain form of a description", CLI_EXPAND, 1, 1, cli_cmd_expand},
+    {"devices", "", "backends of this build and devices of this machine", CLI_DEVICES, 0, 0, cli_cmd_devices},
+    {"ops", "", "every op: sources, parameters, in place, who executes it", CLI_OPS, 0, 0, cli_cmd_ops},
+    {"help", "[COMMAND]", "describe a command and its options", CLI_HELP, 0, 1, cli_cmd_help},
+};
+const int cli_n_commands = SR_COUNT(cli_commands);
+
+const cli_command *cli_find_command(const char *name) {
+    for (int i = 0; i < cli_n_commands; i++) {
+        if (strcmp(cli_commands[i].name, name) == 0) {
+            return &cli_commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* A mistyped command reads as the name of a graph: told apart by there being no such file. */
+static bool is_mistyped_command(const cli_options *options) {
+    const char *names[SR_COUNT(cli_commands)];
+    for (int i = 0; i < cli_n_commands; i++) {
+        names[i] = cli_commands[i].name;
+    }
+    const char *first = options->files.n > 0 ? options->files.texts[0] : "-";
+    const char *near = sr__nearest(first, names, cli_n_commands);
+    if (near == NULL || access(first, F_OK) == 0) {
+        return false;
+    }
+    cli_message("unknown command '%s', did you mean %s?", first, near);
+    return true;
+}
+
+static bool check_operands(const cli_command *command, const cli_options *options) {
+    const int n = options->files.n;
+    if (n < command->min_operands) {
+        cli_message("a %s is missing: sched-run %s[OPTIONS] %s", "graph description",
+                    command->bit == CLI_RUN ? "" : "expand ", command->operands);
+        return false;
+    }
+    if (command->max_operands >= 0 && n > command->max_operands) {
+        cli_message("'%s' is one operand too many for '%s'", options->files.texts[command->max_operands], command->name);
+        return false;
+    }
+    return true;
+}
+
+static int run_command(const cli_command *command, const cli_options *options, bool named) {
+    if (options->version) {
+        printf("sched-run %s\n", SR_VERSION);
+        return fflush(stdout) == 0 ? 0 : sr_status_exit(SR_IO);
+    }
+    if (options->help) {
+        return cli_help(named ? command : NULL);
+    }
+    if ((!named && is_mistyped_command(options)) || !check_operands(command, options)) {
+        return sr_status_exit(SR_USAGE);
+    }
+    return command->run(options);
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with its message and exit status */
+    const cli_command *command = argc > 1 ? cli_find_command(argv[1]) : NULL;
+    const bool named = command != NULL;
+    cli_options options;
+    int exit_status = sr_status_exit(SR_USAGE);
+    if (cli_parse(named ? command : &cli_commands[0], argc, argv, named ? 2 : 1, &options)) {
+        exit_status = run_command(named ? command : &cli_commands[0], &options, named);
+    }
+    cli_options_free(&options);
+    return exit_status;
+}

@@ -1,0 +1,303 @@
+/*
+ * options.c - the table of options and its parser.
+ *
+ * Layer: cli.  One table serves getopt_long, help and suggestions; GNU getopt lets options stand after operands.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+enum {
+    OPTION_COPIES = 256,
+    OPTION_PARALLEL,
+    OPTION_NO_OP_OFFLOAD,
+    OPTION_MAX_SPLIT_INPUTS,
+    OPTION_MAX_BACKENDS,
+    OPTION_SIMULATE_MISSING,
+    OPTION_REALLOC,
+    OPTION_CHECK,
+    OPTION_COLOR,
+    OPTION_UNFOLD,
+    OPTION_COMPUTE
+};
+
+const cli_option_info cli_option_table[] = {
+    {'p', "param", "NAME=VALUE", CLI_RUN | CLI_EXPAND, "set a parameter, in every run"},
+    {'b', "backends", "FILE", CLI_RUN | CLI_EXPAND, "take backends, buffer types and placement from FILE"},
+    {'P', "place", "REGEX=BUFFER", CLI_RUN | CLI_EXPAND, "put matching leafs in a buffer, or a buffer type as weights"},
+    {'A', "assign", "NODE=BACKEND", CLI_RUN | CLI_EXPAND, "assign a node to a backend by hand"},
+    {'W', "weights", "FILE", CLI_RUN | CLI_EXPAND, "a GGUF file for the leafs"},
+    {'t', "threads", "N", CLI_RUN, "CPU threads; default: the processors it may use"},
+    {'n', "no-compute", NULL, CLI_RUN, "schedule and allocate, execute nothing"},
+    {OPTION_COMPUTE, "compute", NULL, CLI_RUN, "execute every run, also where an op has no kernel (which fails)"},
+    {OPTION_COPIES, "copies", "N", CLI_RUN, "pipeline copies, 1 to 255"},
+    {OPTION_PARALLEL, "parallel", NULL, CLI_RUN, "4 pipeline copies"},
+    {OPTION_NO_OP_OFFLOAD, "no-op-offload", NULL, CLI_RUN, "never offload ops whose weights are in host memory"},
+    {OPTION_MAX_SPLIT_INPUTS, "max-split-inputs", "N", CLI_RUN, "inputs that a split may have; default 30"},
+    {OPTION_MAX_BACKENDS, "max-backends", "N", CLI_RUN, "backends that a scheduler may have; default 16"},
+    {OPTION_SIMULATE_MISSING, "simulate-missing", NULL, CLI_RUN | CLI_EXPAND, "simulate devices that are not there"},
+    {'d', "debug", "LEVEL", CLI_RUN, "1: splits, 2: nodes too (default); 0: the summary alone"},
+    {OPTION_REALLOC, "realloc", "LEVEL", CLI_RUN, "exit 1 on 1: an unexpected reallocation, 2: any"},
+    {'f', "format", "FORMAT", CLI_RUN, "text (default), ggml, json, jsonl, dot, svg"},
+    {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
+    {'o', "output", "FILE", CLI_RUN | CLI_EXPAND, "write to FILE; default: standard output"},
+    {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
+    {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings; with --check no output at all"},
+    {'v', "verbose", NULL, CLI_RUN, "text: sources, addresses, leafs and times too"},
+    {OPTION_COLOR, "color", "WHEN", CLI_RUN, "auto (default), always, never"},
+    {'V', "version", NULL, CLI_ALL, "print the version"},
+    {'h', "help", NULL, CLI_ALL, "print this help"},
+};
+const int cli_n_options = SR_COUNT(cli_option_table);
+
+const char *const cli_format_names[CLI_FORMAT_COUNT] = {"text", "ggml", "json", "jsonl", "dot", "svg"};
+
+static const cli_option_info *option_by_id(int id) {
+    for (int i = 0; i < cli_n_options; i++) {
+        if (cli_option_table[i].id == id) {
+            return &cli_option_table[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+static bool out_of_memory(void) {
+    cli_message("%s", sr_status_text(SR_MEMORY));
+    return false;
+}
+
+static bool add_text(cli_texts *list, const char *text) {
+    if (!sr__grow(&list->texts, &list->cap, (size_t)list->n + 1, sizeof(*list->texts))) {
+        return out_of_memory();
+    }
+    list->texts[list->n++] = text;
+    return true;
+}
+
+static bool read_number(const char *what, const char *text, long min, long max, int *out) {
+    char *end = NULL;
+    errno = 0;
+    const long value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
+        cli_message("%s: '%s' is not a number from %ld to %ld", what, text, min, max);
+        return false;
+    }
+    *out = (int)value;
+    return true;
+}
+
+/* One of a few words; *out is its position. */
+static bool read_word(const char *what, const char *text, const char *const *words, int n, int *out) {
+    for (int i = 0; i < n; i++) {
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    const char *near = sr__nearest(text, words, n);
+    sr__str all = {0};
+    for (int i = 0; i < n; i++) {
+        sr__str_printf(&all, "%s%s", i == 0 ? "" : ", ", words[i]);
+    }
+    if (near != NULL) {
+        cli_message("%s: unknown '%s', did you mean %s?", what, text, near);
+    } else {
+        cli_message("%s: unknown '%s', there are %s", what, text, sr__str_text(&all));
+    }
+    sr__str_free(&all);
+    return false;
+}
+
+static bool read_format(const char *text, cli_options *o) {
+    int format = 0;
+    if (!read_word("--format", text, cli_format_names, CLI_FORMAT_COUNT, &format)) {
+        return false;
+    }
+    o->format = (cli_format)format;
+    o->format_given = true;
+    return true;
+}
+
+static bool read_color(const char *text, cli_options *o) {
+    static const char *const words[] = {"auto", "always", "never"};
+    int color = 0;
+    if (!read_word("--color", text, words, SR_COUNT(words), &color)) {
+        return false;
+    }
+    o->color = (cli_color)color;
+    return true;
+}
+
+/* ---- one option ------------------------------------------------------------------------------------------------- */
+
+static bool set_option(cli_options *o, int id, const char *value) {
+    switch (id) {
+    case 'p': return add_text(&o->params, value);
+    case 'P': return add_text(&o->places, value);
+    case 'A': return add_text(&o->assigns, value);
+    case 'b': o->backends_file = value; return true;
+    case 'W': o->weights = value; return true;
+    case 'o': o->output = value; return true;
+    case 't': return read_number("--threads", value, 1, 4096, &o->threads);
+    case 'n': o->no_compute = true; return true;
+    case 'd': return read_number("--debug", value, 0, 2, &o->debug_level);
+    case 'f': return read_format(value, o);
+    case 'q': o->quiet = true; return true;
+    case 'v': o->verbose = true; return true;
+    case 'V': o->version = true; return true;
+    case 'h': o->help = true; return true;
+    case OPTION_COMPUTE: o->compute = true; return true;
+    case OPTION_COPIES: return read_number("--copies", value, 1, UINT8_MAX, &o->copies);
+    case OPTION_PARALLEL: o->copies = 4; return true;
+    case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
+    case OPTION_MAX_SPLIT_INPUTS: return read_number("--max-split-inputs", value, 1, INT_MAX, &o->max_split_inputs);
+    case OPTION_MAX_BACKENDS: return read_number("--max-backends", value, 1, INT16_MAX, &o->max_backends);
+    case OPTION_SIMULATE_MISSING: o->simulate_missing = true; return true;
+    case OPTION_REALLOC: return read_number("--realloc", value, 0, 2, &o->realloc_level);
+    case OPTION_UNFOLD: o->unfold = true; return true;
+    case OPTION_CHECK: o->check = true; return true;
+    case OPTION_COLOR: return read_color(value, o);
+    default: return false;
+    }
+}
+
+/* ---- what getopt refuses ---------------------------------------------------------------------------------------- */
+
+static void tell_unknown(const cli_command *command, const char *word) {
+    const char *names[SR_COUNT(cli_option_table)];
+    int n = 0;
+    int n_prefix = 0;
+    char name[64];
+    const size_t length = strcspn(word + 2, "=");
+    snprintf(name, sizeof(name), "%.*s", (int)(length < 63 ? length : 63), word + 2);
+    for (int i = 0; i < cli_n_options; i++) {
+        if ((cli_option_table[i].commands & command->bit) != 0) {
+            names[n++] = cli_option_table[i].name;
+            n_prefix += strncmp(cli_option_table[i].name, name, strlen(name)) == 0;
+        }
+    }
+    const char *near = sr__nearest(name, names, n);
+    if (n_prefix > 1) {
+        cli_message("option '--%s' could be several", name);
+    } else if (near != NULL) {
+        cli_message("unknown option '--%s', did you mean --%s?", name, near);
+    } else {
+        cli_message("unknown option '--%s', see 'sched-run help %s'", name, command->name);
+    }
+}
+
+static void tell_refusal(const cli_command *command, int result, char **argv) {
+    const char *word = argv[optind - 1];
+    const cli_option_info *info = option_by_id(optopt);
+    if (result == ':' && info != NULL) {
+        cli_message("option '--%s' needs a value: %s", info->name, info->argument);
+    } else if (optopt > 0 && info != NULL && strncmp(word, "--", 2) == 0) {
+        cli_message("option '--%s' takes no value", info->name);
+    } else if (optopt > 0 && optopt < 256) {
+        cli_message("unknown option '-%c', see 'sched-run help %s'", optopt, command->name);
+    } else {
+        tell_unknown(command, word);
+    }
+}
+
+/* ---- the environment -------------------------------------------------------------------------------------------- */
+
+/* A level from the environment: as the reference, anything above 2 is 2. */
+static bool read_level(const char *name, int *level) {
+    const char *text = getenv(name);
+    int value = 0;
+    if (text == NULL || text[0] == '\0') {
+        return true;
+    }
+    if (!read_number(name, text, 0, INT_MAX, &value)) {
+        return false;
+    }
+    *level = value > 2 ? 2 : value;
+    return true;
+}
+
+static bool read_environment(cli_options *o) {
+    const char *batch = getenv("GGML_OP_OFFLOAD_MIN_BATCH");
+    int number = 0;
+    if (batch != NULL && batch[0] != '\0') {
+        if (!read_number("GGML_OP_OFFLOAD_MIN_BATCH", batch, 0, INT_MAX, &number)) {
+            return false;
+        }
+        o->has_offload_min_batch = true;
+        o->offload_min_batch = number;
+    }
+    return read_level("GGML_SCHED_DEBUG", &o->debug_level) && read_level("GGML_SCHED_DEBUG_REALLOC", &o->realloc_level);
+}
+
+/* ---- the parser ------------------------------------------------------------------------------------------------- */
+
+typedef struct getopt_tables {
+    struct option longs[SR_COUNT(cli_option_table) + 1];
+    char shorts[2 * SR_COUNT(cli_option_table) + 2];
+} getopt_tables;
+
+/* The leading ':' makes getopt tell a missing value from an unknown option. */
+static void fill_tables(const cli_command *command, getopt_tables *tables) {
+    char *p = tables->shorts;
+    int n = 0;
+    *p++ = ':';
+    for (int i = 0; i < cli_n_options; i++) {
+        const cli_option_info *info = &cli_option_table[i];
+        if ((info->commands & command->bit) == 0) {
+            continue;
+        }
+        tables->longs[n++] = (struct option){
+            info->name, info->argument != NULL ? required_argument : no_argument, NULL, info->id};
+        if (info->id < 256) {
+            *p++ = (char)info->id;
+            if (info->argument != NULL) {
+                *p++ = ':';
+            }
+        }
+    }
+    *p = '\0';
+    tables->longs[n] = (struct option){0};
+}
+
+bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli_options *options) {
+    *options = (cli_options){.debug_level = 2};
+    if ((command->bit & CLI_RUN) != 0 && !read_environment(options)) {
+        return false;
+    }
+    getopt_tables tables;
+    fill_tables(command, &tables);
+    opterr = 0;
+    optind = first;
+    int id;
+    while ((id = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        if (id == '?' || id == ':') {
+            tell_refusal(command, id, argv);
+            return false;
+        }
+        if (!set_option(options, id, optarg)) {
+            return false;
+        }
+    }
+    for (int i = optind; i < argc; i++) {
+        if (!add_text(&options->files, argv[i])) {
+            return false;
+        }
+    }
+    if (options->compute && options->no_compute) {
+        cli_message("--compute and --no-compute exclude each other");
+        return false;
+    }
+    return true;
+}
+
+void cli_options_free(cli_options *options) {
+    sr__free(options->params.texts);
+    sr__free(options->places.texts);
+    sr__free(options->assigns.texts);
+    sr__free(options->files.texts);
+}
