@@ -1,55 +1,64 @@
 /*
- * sim_backend.c - the backend of a simulated device.
+ * sim_backend.c - the backend of a simulated device: with a queue, or doing everything at once.
  *
  * Layer: backends.  Answers to the backend half of any device backend of the reference.
  */
 #include "backends/sim/sim.h"
 
-typedef struct sim_backend {
-    sr__pool *pool; /* NULL until something is computed */
-    int n_threads;
-} sim_backend;
-
 static void sim_backend_free(sr_backend *backend) {
-    sim_backend *sim = backend->context;
+    sr__sim_backend *sim = backend->context;
+    sr__sim_queue_drain(sim->queue, NULL); /* what is queued uses the pool; the queue itself goes with its device */
     sr__pool_free(sim->pool);
+    sr__free(sim->places.place);
     sr__free(sim);
 }
 
 static void sim_set_threads(sr_backend *backend, int n_threads) {
-    ((sim_backend *)backend->context)->n_threads = n_threads;
+    atomic_store(&((sr__sim_backend *)backend->context)->n_threads, n_threads);
 }
 
-static char *sim_resolve(void *user, const sr_storage *storage) {
-    return sr__backend_reach(user, storage);
+static sr_status sim_synchronize(sr_backend *backend, sr_error *err) {
+    return sr__sim_queue_drain(((sr__sim_backend *)backend->context)->queue, err);
 }
 
-static sr_status sim_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
-    sim_backend *sim = backend->context;
-    sr_status status;
-    if (!sim->pool) {
-        SR_TRY(sr__pool_new(sim->n_threads, &sim->pool, err));
-    }
-    SR_TRY(sr__pool_set_threads(sim->pool, sim->n_threads, err));
-    SR_TRY(sr__pool_compute(sim->pool, view, sim_resolve, backend, err));
-done:
-    return status;
-}
-
-static const sr_backend_i sim_backend_i = {
+static const sr_backend_i queued_i = {
     .free = sim_backend_free,
     .set_threads = sim_set_threads,
-    .compute = sim_compute,
+    .synchronize = sim_synchronize,
+    .set_async = sr__sim_set_async,
+    .get_async = sr__sim_get_async,
+    .copy_async = sr__sim_copy_async,
+    .compute = sr__sim_compute_queued,
+    .event_record = sr__sim_event_record,
+    .event_wait = sr__sim_event_wait,
 };
 
+/* It still synchronizes: another backend may queue work on the same memory. */
+static const sr_backend_i at_once_i = {
+    .free = sim_backend_free,
+    .set_threads = sim_set_threads,
+    .synchronize = sim_synchronize,
+    .compute = sr__sim_compute_now,
+    .event_record = sr__sim_event_record,
+    .event_wait = sr__sim_event_wait,
+};
+
+sr__sim_backend *sr__sim_of_backend(const sr_backend *backend) {
+    return backend->iface == &queued_i || backend->iface == &at_once_i ? backend->context : NULL;
+}
+
 sr_status sr__sim_init_backend(sr_device *device, sr_backend *backend, sr_error *err) {
-    (void)device;
-    sim_backend *sim = sr__calloc(1, sizeof(*sim));
+    sr__sim_device *own = device->context;
+    sr__sim_device *owner = sr__sim_of_type(backend->buffer_type);
+    sr__sim_backend *sim = sr__calloc(1, sizeof(*sim));
     if (!sim) {
         return sr__fail_memory(err);
     }
-    sim->n_threads = 1;
-    backend->iface = &sim_backend_i;
+    sim->sim = own;
+    sim->queue = owner ? &owner->queue : &own->queue;
+    sim->at_once = !own->config->async || !owner;
+    atomic_init(&sim->n_threads, 1);
+    backend->iface = sim->at_once ? &at_once_i : &queued_i;
     backend->context = sim;
     return SR_OK;
 }

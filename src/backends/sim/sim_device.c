@@ -54,6 +54,7 @@ static bool sim_offload_op(sr_device *device, const sr_graph_view *view, int32_t
 
 static void sim_device_free(sr_device *device) {
     sr__sim_device *sim = device->context;
+    sr__sim_queue_destroy(&sim->queue);
     pthread_mutex_destroy(&sim->lock);
     sr__free(sim->extra_problem);
     sr__free(sim);
@@ -80,7 +81,13 @@ static sr_status sim_device_new(int index, const sr_backend_config *config, sr_b
     if (!sim) {
         return sr__fail_memory(err);
     }
+    const sr_status status = sr__sim_queue_init(&sim->queue, config->name, err);
+    if (status != SR_OK) {
+        sr__free(sim);
+        return status;
+    }
     if (pthread_mutex_init(&sim->lock, NULL) != 0) {
+        sr__sim_queue_destroy(&sim->queue);
         sr__free(sim);
         return sr__fail_memory(err);
     }
@@ -93,6 +100,9 @@ static sr_status sim_device_new(int index, const sr_backend_config *config, sr_b
         .supports_buffer_type = sim_supports_buffer_type,
         .offload_op = config->offload_min_batch >= 0 ? sim_offload_op : NULL,
         .init_backend = sr__sim_init_backend,
+        .event_new = config->events ? sr__sim_event_new : NULL,
+        .event_free = sr__sim_event_free,
+        .event_synchronize = sr__sim_event_synchronize,
         .free = sim_device_free,
     };
     sim->device = (sr_device){.iface = &sim->iface, .name = "sim", .description = "a simulated device",

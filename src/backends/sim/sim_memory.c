@@ -151,7 +151,10 @@ void sr__sim_type_init(sr__sim_device *sim) {
     };
 }
 
+sr__sim_device *sr__sim_of_type(const sr_buffer_type *type) {
+    return type->iface == &sim_type_i || type->iface == &sim_extra_type_i ? type->context : NULL;
+}
+
 sr__sim_device *sr__sim_of_buffer(const sr_buffer *buffer) {
-    const sr_buffer_type_i *iface = buffer->type->iface;
-    return iface == &sim_type_i || iface == &sim_extra_type_i ? buffer->type->context : NULL;
+    return buffer ? sr__sim_of_type(buffer->type) : NULL;
 }
