@@ -268,7 +268,7 @@ typedef struct sr_param_info {
     sr_param_kind kind;
     int word;                     /* first word; -1: an argument of the builder that no word keeps (k, ne0, type) */
     bool required;
-    double fallback;              /* when left out */
+    double fallback;              /* when left out; NaN: follows from the sources or other parameters */
     const sr_param_enum *values;  /* for SR_PARAM_ENUM, ended by a NULL name; a number is accepted too */
 } sr_param_info;
 

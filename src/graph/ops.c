@@ -18,10 +18,11 @@
 #define INT_OR(name, word, value) {name, SR_PARAM_INT, word, false, value, NULL}
 #define FLOAT(name, word) {name, SR_PARAM_FLOAT, word, true, 0, NULL}
 #define FLOAT_OR(name, word, value) {name, SR_PARAM_FLOAT, word, false, value, NULL}
-#define BOOL(name, word) {name, SR_PARAM_BOOL, word, false, 0, NULL}
+#define BOOL(name, word) BOOL_OR(name, word, 0)
+#define BOOL_OR(name, word, value) {name, SR_PARAM_BOOL, word, false, value, NULL}
 #define ENUM(name, word, values) {name, SR_PARAM_ENUM, word, true, 0, values}
 #define ENUM_OR(name, word, value, values) {name, SR_PARAM_ENUM, word, false, value, values}
-#define FROM_SOURCE ((double)NAN) /* op_params.c knows what */
+#define FROM_SOURCE ((double)NAN) /* follows from sources or other parameters: op_params.c */
 
 static const sr_param_enum order_values[] = {{"asc", 0}, {"desc", 1}, {NULL, 0}};
 static const sr_param_enum prec_values[] = {{"default", 0}, {"f32", 10}, {NULL, 0}};
@@ -60,12 +61,12 @@ static const sr_param_info rope_params[] = {
 static const sr_param_info clamp_params[] = {FLOAT("min", 0), FLOAT("max", 1)};
 static const sr_param_info conv_transpose_1d_params[] = {INT("s0", 0), INT_OR("p0", 1, 0), INT_OR("d0", 2, 1)};
 static const sr_param_info im2col_params[] = {
-    INT("s0", 0), INT_OR("s1", 1, 0), INT_OR("p0", 2, 0), INT_OR("p1", 3, 0), INT_OR("d0", 4, 1), INT_OR("d1", 5, 0),
-    BOOL("is_2d", 6), ENUM_OR("dst_type", -1, SR_TYPE_F32, type_values),
+    INT("s0", 0), INT_OR("s1", 1, FROM_SOURCE), INT_OR("p0", 2, 0), INT_OR("p1", 3, 0), INT_OR("d0", 4, 1),
+    INT_OR("d1", 5, FROM_SOURCE), BOOL_OR("is_2d", 6, 1), ENUM_OR("dst_type", -1, SR_TYPE_F32, type_values),
 };
 static const sr_param_info im2col_back_params[] = {
-    INT("s0", 0), INT_OR("s1", 1, 0), INT_OR("p0", 2, 0), INT_OR("p1", 3, 0), INT_OR("d0", 4, 1), INT_OR("d1", 5, 0),
-    BOOL("is_2d", 6),
+    INT("s0", 0), INT_OR("s1", 1, FROM_SOURCE), INT_OR("p0", 2, 0), INT_OR("p1", 3, 0), INT_OR("d0", 4, 1),
+    INT_OR("d1", 5, FROM_SOURCE), BOOL_OR("is_2d", 6, 1),
 };
 static const sr_param_info im2col_3d_params[] = {
     INT("s0", 0), INT("s1", 1), INT("s2", 2), INT_OR("p0", 3, 0), INT_OR("p1", 4, 0), INT_OR("p2", 5, 0),
@@ -124,7 +125,7 @@ static const sr_param_info get_rel_pos_params[] = {
 static const sr_param_info add_rel_pos_params[] = {BOOL("inplace", 0)};
 static const sr_param_info gated_linear_attn_params[] = {FLOAT_OR("scale", 0, 1)};
 static const sr_param_info custom_params[] = {INT_OR("n_tasks", 2, -1)};
-/* Those of one kind only; op_params.c asks sr__op_param_applies. */
+/* UNARY: of XIELU only.  GLU: alpha and limit of SWIGLU_OAI only. */
 static const sr_param_info unary_params[] = {
     FLOAT("alpha_n", 1), FLOAT("alpha_p", 2), FLOAT("beta", 3), FLOAT("eps", 4),
 };
