@@ -14,6 +14,7 @@
 #define SR_VERSION "0.1.0"
 
 #include "sched_run/alloc.h"
+#include "sched_run/analyze.h"
 #include "sched_run/backend.h"
 #include "sched_run/describe.h"
 #include "sched_run/graph.h"
