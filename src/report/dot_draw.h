@@ -1,0 +1,50 @@
+/*
+ * dot_draw.h - what the parts of the DOT report share: the drawing, its labels, its nodes and its edges.
+ *
+ * Layer: report.  Internal.
+ */
+#ifndef SR_DOT_DRAW_H
+#define SR_DOT_DRAW_H
+
+#include "report/dot_fold.h"
+#include "report/report_facts.h"
+
+typedef struct sr__dot {
+    sr__out *out;
+    const sr_layout *layout;
+    const sr__facts *facts;
+    sr__folds folds;
+    int32_t *split_of_input; /* by position in layout->inputs */
+    int32_t *input_of_extra; /* by extra: position in layout->inputs, -1 */
+    uint8_t *leaf_drawn;     /* by tensor */
+} sr__dot;
+
+/* A colour to fill with and one to draw with. */
+typedef struct sr__dot_color { const char *fill, *line; } sr__dot_color;
+
+sr__dot_color sr__dot_backend_color(const sr_layout *layout, int backend);
+
+/* Text within a quoted label: escaped for DOT, control characters shown. */
+void sr__dot_text(sr__str *s, const char *text);
+void sr__dot_bytes(sr__str *s, uint64_t bytes);
+
+/* What stands for a source in the drawing: a view's source is what it views. */
+typedef enum sr__dot_kind { SR__DOT_NOTHING, SR__DOT_NODE, SR__DOT_LEAF, SR__DOT_COPY } sr__dot_kind;
+typedef struct sr__dot_end {
+    sr__dot_kind kind;
+    int32_t at; /* NODE: drawn position; LEAF: tensor; COPY: position in layout->inputs */
+    int32_t position; /* NODE: its true position */
+} sr__dot_end;
+
+sr__dot_end sr__dot_source(const sr__dot *dot, int32_t id);
+/* The drawn like of an input of a split that is drawn elsewhere. */
+int32_t sr__dot_drawn_input(const sr__dot *dot, int32_t input);
+bool sr__dot_split_is_drawn(const sr__dot *dot, int32_t split);
+
+/* Finds which leafs are drawn: user inputs, what the scheduler allocates, and what is copied. */
+void sr__dot_mark_leafs(sr__dot *dot);
+void sr__dot_leafs(sr__dot *dot);
+void sr__dot_clusters(sr__dot *dot);
+void sr__dot_edges(sr__dot *dot);
+
+#endif
