@@ -229,12 +229,11 @@ static sr_status commit(sr__draft *draft) {
     struct sr_graph_impl *impl = graph->impl;
     sr_tensor *t = &draft->t;
     sr_status status = SR_OK;
-    uint32_t hash;
     size_t n_tensors = (size_t)graph->n_tensors, n_srcs = (size_t)graph->n_srcs;
     if (n_srcs + t->n_src > INT32_MAX) {
         return sr__fail(draft->err, SR_LIMIT, "a graph cannot have more than %d sources", INT32_MAX);
     }
-    if (sr__graph_ids_find(graph, draft->id, strlen(draft->id), &hash) >= 0) {
+    if (sr__graph_ids_find(graph, draft->id, draft->hash) >= 0) {
         return sr__fail(draft->err, SR_INVALID, "id '%s' is used twice", draft->id);
     }
     bool room = sr__grow(&impl->tensors, &impl->tensors_cap, n_tensors + 1, sizeof *impl->tensors);
@@ -253,8 +252,8 @@ static sr_status commit(sr__draft *draft) {
     for (int j = 0; j < t->n_src; j++) {
         impl->srcs[graph->n_srcs++] = draft->srcs[j];
     }
-    impl->tensors[n_tensors] = *t;
-    sr__graph_ids_insert(graph, hash, graph->n_tensors);
+    memcpy(&impl->tensors[n_tensors], t, sizeof *t);
+    sr__graph_ids_insert(graph, draft->hash, graph->n_tensors);
     graph->n_tensors++;
     if (t->op != SR_OP_NONE) {
         impl->n_ops++;
@@ -276,6 +275,7 @@ static void draft_init(sr__draft *draft, sr_graph *graph, const sr_tensor_spec *
         snprintf(draft->own_id, sizeof draft->own_id, "#%d", graph->n_tensors);
         draft->id = draft->own_id;
     }
+    draft->hash = sr__graph_ids_hash(graph, draft->id);
     draft->follows = -1;
     draft->t = (sr_tensor){
         .op = (uint8_t)spec->op,

@@ -30,8 +30,10 @@ struct sr_graph_impl {
 
 /* Room for one more id.  false: out of memory. */
 bool sr__graph_ids_reserve(sr_graph *graph);
-/* The tensor with that id, or -1; out_hash is what sr__graph_ids_insert wants. */
-int32_t sr__graph_ids_find(const sr_graph *graph, const char *id, size_t length, uint32_t *out_hash);
+/* What the other two want; fetches the place in a large table while its caller does something else. */
+uint32_t sr__graph_ids_hash(const sr_graph *graph, const char *id);
+/* The tensor with that id, or -1. */
+int32_t sr__graph_ids_find(const sr_graph *graph, const char *id, uint32_t hash);
 /* After sr__graph_ids_reserve; the id must not be there yet. */
 void sr__graph_ids_insert(sr_graph *graph, uint32_t hash, int32_t tensor);
 sr_status sr__graph_intern_answers(sr_graph *graph, const sr_answers *answers, int32_t *out_index, sr_error *err);
@@ -49,6 +51,7 @@ typedef struct sr__draft {
     sr_error *err;
     const char *id;            /* what messages call it */
     char own_id[16];           /* of a tensor with neither id nor name */
+    uint32_t hash;             /* of the id */
     sr_tensor t;
     int32_t srcs[SR_MAX_SRC];  /* its own index for SR_SELF */
     int32_t follows;           /* the tensor whose storage the op or `inplace` says it shares, or -1 */

@@ -51,10 +51,17 @@ bool sr__graph_ids_reserve(sr_graph *graph) {
     return reserve_slots(&graph->impl->ids, &graph->impl->ids_cap, (size_t)graph->n_tensors);
 }
 
-int32_t sr__graph_ids_find(const sr_graph *graph, const char *id, size_t length, uint32_t *out_hash) {
+uint32_t sr__graph_ids_hash(const sr_graph *graph, const char *id) {
     const struct sr_graph_impl *impl = graph->impl;
-    uint32_t hash = hash_text(id, length);
-    *out_hash = hash;
+    uint32_t hash = hash_text(id, strlen(id));
+    if (impl->ids_cap != 0) {
+        __builtin_prefetch(&impl->ids[hash & (impl->ids_cap - 1)]);
+    }
+    return hash;
+}
+
+int32_t sr__graph_ids_find(const sr_graph *graph, const char *id, uint32_t hash) {
+    const struct sr_graph_impl *impl = graph->impl;
     if (impl->ids_cap == 0) {
         return -1;
     }
@@ -71,8 +78,7 @@ void sr__graph_ids_insert(sr_graph *graph, uint32_t hash, int32_t tensor) {
 }
 
 int32_t sr_graph_find(const sr_graph *graph, const char *id) {
-    uint32_t hash;
-    return id == NULL ? -1 : sr__graph_ids_find(graph, id, strlen(id), &hash);
+    return id == NULL ? -1 : sr__graph_ids_find(graph, id, sr__graph_ids_hash(graph, id));
 }
 
 /* ---- answers: whole recordings repeat a handful of lists, so each is kept once ---- */
