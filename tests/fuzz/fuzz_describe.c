@@ -11,7 +11,8 @@
 /* Relative paths lead nowhere, so that an input depends on no file. */
 static sr_status load(const char *text, size_t length, sr_description **out_description, sr_error *err) {
     sr_load_options options = {.no_memory = true, .simulate_missing = true};
-    sr_status status = sr_description_load_text(text, length, "input.json", "/nonexistent", &options, out_description, err);
+    sr_status status =
+        sr_description_load_text(text, length, "input.json", "/nonexistent", &options, out_description, err);
     FUZZ_CHECK(status != SR_INTERNAL && status != SR_USAGE);
     FUZZ_CHECK((status == SR_OK) == (*out_description != NULL));
     if (status != SR_OK) {
