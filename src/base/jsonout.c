@@ -109,30 +109,50 @@ static size_t utf8_length(const unsigned char *p) {
     return bad ? 0 : n;
 }
 
-static void quoted(sr__str *out, const char *text) {
+/* Bytes at p that stand for themselves in a string. */
+static size_t plain_length(const unsigned char *p) {
+    size_t n = 0;
+    while (p[n] >= 0x20 && p[n] < 0x7F && p[n] != '"' && p[n] != '\\') {
+        n++;
+    }
+    return n;
+}
+
+/* One character that needs care; returns how many bytes it took. */
+static size_t put_special(sr__str *out, const unsigned char *p) {
+    static const char escaped[] = "\"\\\b\f\n\r\t";
+    static const char letters[] = "\"\\bfnrt";
     static const char replacement[] = "\xEF\xBF\xBD";
-    sr__str_append(out, "\"", 1);
+    const char *at = strchr(escaped, *p);
+    if (at != NULL) {
+        char pair[2] = {'\\', letters[at - escaped]};
+        sr__str_append(out, pair, 2);
+        return 1;
+    }
+    if (*p < 0x20 || *p == 0x7F) {
+        sr__str_printf(out, "\\u%04x", (unsigned)*p);
+        return 1;
+    }
+    size_t n = utf8_length(p);
+    if (n == 0) {
+        sr__str_append(out, replacement, sizeof(replacement) - 1);
+        return 1;
+    }
+    sr__str_append(out, (const char *)p, n);
+    return n;
+}
+
+static void quoted(sr__str *out, const char *text) {
     const unsigned char *p = (const unsigned char *)text;
-    while (*p != '\0') {
-        static const char escaped[] = "\"\\\b\f\n\r\t";
-        static const char letters[] = "\"\\bfnrt";
-        const char *at = strchr(escaped, *p);
-        if (at != NULL) {
-            char pair[2] = {'\\', letters[at - escaped]};
-            sr__str_append(out, pair, 2);
-            p++;
-        } else if (*p < 0x20 || *p == 0x7F) {
-            sr__str_printf(out, "\\u%04x", (unsigned)*p);
-            p++;
-        } else {
-            size_t n = utf8_length(p);
-            if (n > 0) {
-                sr__str_append(out, (const char *)p, n);
-            } else {
-                sr__str_append(out, replacement, sizeof(replacement) - 1);
-            }
-            p += n > 0 ? n : 1;
+    sr__str_append(out, "\"", 1);
+    for (;;) {
+        size_t n = plain_length(p);
+        sr__str_append(out, (const char *)p, n);
+        p += n;
+        if (*p == '\0') {
+            break;
         }
+        p += put_special(out, p);
     }
     sr__str_append(out, "\"", 1);
 }
