@@ -378,6 +378,20 @@ KH_UNUSED static void kh_check(const kh_case *c, kh_expect expect) {
     kh_check_within(c, expect, kh_tolerance(c->dst->tensor.type));
 }
 
+/* Frees the operands of a case. */
+KH_UNUSED static void kh_case_free(kh_case *c) {
+    kh_free(c->dst);
+    for (int j = 0; j < c->n_src; j++) {
+        kh_free(c->src[j]);
+    }
+}
+
+/* kh_check, and the case is no more. */
+KH_UNUSED static void kh_check_free(kh_case *c, kh_expect expect) {
+    kh_check(c, expect);
+    kh_case_free(c);
+}
+
 /* The bits of a float, for parameter words. */
 KH_UNUSED static int32_t kh_bits(double x) {
     union { float f; int32_t i; } v = {(float)x};
