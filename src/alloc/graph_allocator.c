@@ -57,6 +57,7 @@ void sr_graph_allocator_free(sr_graph_allocator *a) {
     sr__free(a->memory_of);
     sr__free(a->memories);
     sr__free(a->state);
+    sr__free(a->records);
     sr__free(a->nodes);
     sr__free(a->leafs);
     sr__free(a->sources);
@@ -80,15 +81,24 @@ const sr_life *sr_graph_allocator_lives(const sr_graph_allocator *a, int32_t *ou
 
 /* ---- recording a plan ----------------------------------------------------------------------------------------------- */
 
-static sr__record record_of(const sr_graph_allocator *a, const sr_graph_view *view, int32_t id) {
-    if (id < 0 || sr__id_is_view(view, id) || sr__id_has_memory(view, id)) {
-        return (sr__record){.buffer_id = -1};
+/* The record of a tensor, made at its first place. */
+static int32_t record_of(sr_graph_allocator *a, const sr_graph_view *view, int32_t id) {
+    if (id < 0) {
+        return -1;
     }
-    const sr__plan_state *s = &a->state[id];
-    return (sr__record){.offset = s->offset,
-                        .size = sr__planned_size(a, view, s->buffer_id, id),
-                        .buffer_id = s->buffer_id,
-                        .chunk = s->chunk};
+    sr__plan_state *s = &a->state[id];
+    if (s->record == 0) {
+        if (sr__id_is_view(view, id) || sr__id_has_memory(view, id)) {
+            s->record = INT32_MIN;
+        } else {
+            a->records[a->n_records] = (sr__record){.offset = s->offset,
+                                                    .size = sr__planned_size(a, view, s->buffer_id, id),
+                                                    .buffer_id = s->buffer_id,
+                                                    .chunk = s->chunk};
+            s->record = ++a->n_records;
+        }
+    }
+    return s->record > 0 ? s->record - 1 : -1;
 }
 
 static int32_t count_sources(const sr_graph_view *view) {
@@ -100,11 +110,14 @@ static int32_t count_sources(const sr_graph_view *view) {
 }
 
 static sr_status record_plan(sr_graph_allocator *a, const sr_graph_view *view, sr_error *err) {
-    const int32_t n_sources = count_sources(view);
+    const size_t n_ids = (size_t)view->graph->n_tensors + (size_t)view->n_extra;
+    const size_t n_sources = (size_t)count_sources(view);
     a->n_nodes = -1;
-    if (!sr__grow(&a->nodes, &a->nodes_cap, (size_t)view->n_nodes, sizeof(sr__record)) ||
-        !sr__grow(&a->leafs, &a->leafs_cap, (size_t)view->n_leafs, sizeof(sr__record)) ||
-        !sr__grow(&a->sources, &a->sources_cap, (size_t)n_sources, sizeof(sr__record)) ||
+    a->n_records = 0;
+    if (!sr__grow(&a->records, &a->records_cap, n_ids, sizeof(sr__record)) ||
+        !sr__grow(&a->nodes, &a->nodes_cap, (size_t)view->n_nodes, sizeof(int32_t)) ||
+        !sr__grow(&a->leafs, &a->leafs_cap, (size_t)view->n_leafs, sizeof(int32_t)) ||
+        !sr__grow(&a->sources, &a->sources_cap, n_sources, sizeof(int32_t)) ||
         !sr__grow(&a->source_begin, &a->source_begin_cap, (size_t)view->n_nodes + 1, sizeof(int32_t))) {
         return sr__fail_memory(err);
     }
@@ -124,7 +137,6 @@ static sr_status record_plan(sr_graph_allocator *a, const sr_graph_view *view, s
     }
     a->n_nodes = view->n_nodes;
     a->n_leafs = view->n_leafs;
-    a->n_sources = n;
     return SR_OK;
 }
 
@@ -211,19 +223,23 @@ sr_status sr_graph_allocator_measure(sr_graph_allocator *a, const sr_graph_view 
 
 /* ---- fitting and handing out -------------------------------------------------------------------------------------------- */
 
-/* Whether what was recorded for a place serves what stands there now; *out_size: bytes it needs now. */
-static bool record_serves(const sr_graph_allocator *a, const sr_graph_view *view, const sr__record *record, int32_t id,
+/* Whether what was recorded at a place serves what stands there now; *out_size: bytes it needs now. */
+static bool record_serves(const sr_graph_allocator *a, const sr_graph_view *view, int32_t record, int32_t id,
                           size_t *out_size) {
     *out_size = 0;
     if (id < 0 || sr__id_has_memory(view, id) || sr__id_is_view(view, id)) {
         return true;
     }
-    *out_size = sr_view_tensor(view, id)->nbytes;
-    if (record->buffer_id < 0) {
+    if (record < 0) {
+        *out_size = sr_view_tensor(view, id)->nbytes;
         return false;
     }
-    *out_size = sr__planned_size(a, view, record->buffer_id, id);
-    return record->size >= *out_size;
+    *out_size = sr__planned_size(a, view, a->records[record].buffer_id, id);
+    return a->records[record].size >= *out_size;
+}
+
+static int64_t recorded_size(const sr_graph_allocator *a, int32_t record) {
+    return record < 0 ? 0 : (int64_t)a->records[record].size;
 }
 
 static sr_misfit misfit_at(sr_misfit_kind kind, int32_t position, int32_t node, int64_t old_size, int64_t new_size) {
@@ -236,24 +252,23 @@ static sr_misfit misfit_at(sr_misfit_kind kind, int32_t position, int32_t node, 
                        .new_size = new_size};
 }
 
-/* How many source places were recorded for position i and whether the node now has at most as many: a node with more
- * sources than its predecessor at that position cannot be served (the reference has ten places everywhere). */
+/* A node with more sources than the one recorded at its position finds nothing recorded for them, as in the reference,
+ * which has ten places everywhere. */
 static bool find_misfit(const sr_graph_allocator *a, const sr_graph_view *view, sr_misfit *out) {
-    const sr__record nothing = {.buffer_id = -1};
     for (int32_t i = 0; i < view->n_nodes; i++) {
         const int32_t id = view->nodes[i];
         size_t size;
-        if (!record_serves(a, view, &a->nodes[i], id, &size)) {
-            *out = misfit_at(SR_MISFIT_NODE, i, id, (int64_t)a->nodes[i].size, (int64_t)size);
+        if (!record_serves(a, view, a->nodes[i], id, &size)) {
+            *out = misfit_at(SR_MISFIT_NODE, i, id, recorded_size(a, a->nodes[i]), (int64_t)size);
             return true;
         }
         const int32_t begin = a->source_begin[i], n_recorded = a->source_begin[i + 1] - begin;
         const int n_src = sr__id_n_src(view, id);
         for (int j = 0; j < n_src; j++) {
-            const sr__record *record = j < n_recorded ? &a->sources[begin + j] : &nothing;
+            const int32_t record = j < n_recorded ? a->sources[begin + j] : -1;
             const int32_t source = sr__id_src(view, id, j);
             if (!record_serves(a, view, record, source, &size)) {
-                *out = misfit_at(SR_MISFIT_SOURCE, i, id, (int64_t)record->size, (int64_t)size);
+                *out = misfit_at(SR_MISFIT_SOURCE, i, id, recorded_size(a, record), (int64_t)size);
                 out->source = j;
                 out->source_id = source;
                 return true;
@@ -290,10 +305,11 @@ typedef struct assignment {
     sr_error *err;
 } assignment;
 
-static sr_status hand_out(const assignment *s, const sr__record *record, int32_t id) {
-    if (id < 0 || record->buffer_id < 0 || s->storage[id].buffer || sr__id_is_view(s->view, id)) {
+static sr_status hand_out(const assignment *s, int32_t place, int32_t id) {
+    if (id < 0 || place < 0 || s->storage[id].buffer || sr__id_is_view(s->view, id)) {
         return SR_OK;
     }
+    const sr__record *record = &s->allocator->records[place];
     const sr__memory *memory = &s->allocator->memories[s->allocator->memory_of[record->buffer_id]];
     sr_buffer *buffer = memory->chunks[record->chunk];
     s->storage[id] = (sr_storage){buffer, record->offset};
@@ -348,17 +364,17 @@ sr_status sr_graph_allocator_assign(sr_graph_allocator *a, const sr_graph_view *
     }
     start_storage(&s);
     for (int32_t i = 0; i < view->n_leafs && status == SR_OK; i++) {
-        status = hand_out(&s, &a->leafs[i], view->leafs[i]);
+        status = hand_out(&s, a->leafs[i], view->leafs[i]);
     }
     for (int32_t i = 0; i < view->n_nodes && status == SR_OK; i++) {
         const int32_t id = view->nodes[i];
         const int32_t begin = a->source_begin[i], n_recorded = a->source_begin[i + 1] - begin;
         const int n_src = sr__id_n_src(view, id);
         for (int j = 0; j < n_src && j < n_recorded && status == SR_OK; j++) {
-            status = hand_out(&s, &a->sources[begin + j], sr__id_src(view, id, j));
+            status = hand_out(&s, a->sources[begin + j], sr__id_src(view, id, j));
         }
         if (status == SR_OK) {
-            status = hand_out(&s, &a->nodes[i], id);
+            status = hand_out(&s, a->nodes[i], id);
         }
     }
     return status == SR_OK ? place_views(&s) : status;

@@ -16,14 +16,15 @@ typedef struct sr__plan_state {
     int16_t chunk;
     bool allocated; /* holds memory that was planned here and not freed or handed on */
     size_t offset;
-    int32_t life;   /* index in lives, -1 */
+    int32_t life;   /* index in lives */
+    int32_t record; /* index in records + 1, 0: not recorded yet */
 } sr__plan_state;
 
-/* What a plan recorded for a tensor in one place of the graph. */
+/* What a plan recorded for a tensor. */
 typedef struct sr__record {
     size_t offset;
     size_t size;       /* bytes it may need at most */
-    int16_t buffer_id; /* -1: nothing, it is a view or had memory */
+    int16_t buffer_id;
     int16_t chunk;
 } sr__record;
 
@@ -46,10 +47,12 @@ struct sr_graph_allocator {
     sr__plan_state *state; /* by view id */
     size_t state_cap;
 
-    sr__record *nodes, *leafs, *sources;
+    sr__record *records;   /* one a planned tensor */
+    /* Which record stands at a place of the graph; -1: none, there is a view or something that had memory. */
+    int32_t *nodes, *leafs, *sources;
     int32_t *source_begin; /* by node position */
-    size_t nodes_cap, leafs_cap, sources_cap, source_begin_cap;
-    int32_t n_nodes, n_leafs, n_sources; /* recorded; n_nodes -1: the last reserve failed */
+    size_t records_cap, nodes_cap, leafs_cap, sources_cap, source_begin_cap;
+    int32_t n_records, n_nodes, n_leafs; /* recorded; n_nodes -1: the last reserve failed */
 
     bool record_lives;
     sr_life *lives;

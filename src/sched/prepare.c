@@ -111,7 +111,8 @@ sr_status sr__sched_prepare(sr_sched *sched, const sr_graph *graph, sr_error *er
     sched->n_inputs = 0;
     sched->n_graph_inputs = 0;
     if (!SR__GROW(sched, hot, n) || !SR__GROW(sched, backend_of, n) || !SR__GROW(sched, cause_of, n) ||
-        !SR__GROW(sched, group_of, n) || !SR__GROW(sched, srcs, graph->n_srcs)) {
+        !SR__GROW(sched, group_of, n) || !SR__GROW(sched, srcs, graph->n_srcs) ||
+        (sched->params.record_decisions && !SR__GROW(sched, decisions, n))) {
         return sr__fail_memory(err);
     }
     if (n > 0) {
