@@ -19,6 +19,7 @@ typedef struct finder {
     uint32_t *grams;   /* by position: of the GRAM nodes from there on */
     int32_t *next;     /* by position: the next one with the same gram, -1 */
     int32_t *split_at; /* by position: split that starts there, -1 */
+    int32_t *live;     /* by position: results from before it that are read at it or after */
     int32_t n;
 } finder;
 
@@ -113,6 +114,31 @@ static bool chain(finder *f) {
     return true;
 }
 
+/* Each result is alive from the position after it to its last reader (kept in f->next for the while). */
+static void count_live(finder *f) {
+    const sr_graph *graph = f->layout->graph;
+    int32_t *last = f->next;
+    memset(f->live, 0, ((size_t)f->n + 1) * sizeof(*f->live));
+    for (int32_t i = 0; i < f->n; i++) {
+        const sr_tensor *t = node_at(f, i);
+        last[i] = i;
+        for (int j = 0; j < t->n_src; j++) {
+            const int32_t source = graph->srcs[t->src_begin + j];
+            const int32_t position = source >= 0 ? graph->tensors[source].node : -1;
+            if (position >= 0 && position < i) {
+                last[position] = i;
+            }
+        }
+    }
+    for (int32_t i = 0; i < f->n; i++) {
+        f->live[i + 1] += last[i] > i ? 1 : 0;
+        f->live[last[i] + 1] -= last[i] > i && last[i] < f->n ? 1 : 0;
+    }
+    for (int32_t i = 1; i <= f->n; i++) {
+        f->live[i] += f->live[i - 1];
+    }
+}
+
 static bool prepare(finder *f) {
     for (int32_t i = 0; i < f->n; i++) {
         f->split_at[i] = -1;
@@ -125,6 +151,7 @@ static bool prepare(finder *f) {
     for (int32_t i = 0; i < f->n; i++) {
         f->hashes[i] = hash_node(f, i);
     }
+    count_live(f);
     for (int32_t i = 0; i < f->n; i++) {
         uint32_t gram = 0;
         for (int32_t j = i; j < i + GRAM && j < f->n; j++) {
@@ -154,6 +181,7 @@ static sr__fold try_period(const finder *f, int32_t begin, int32_t period) {
         alike++;
     }
     fold.repeats = alike / period + 1;
+    fold.slack = alike % period;
     fold.splits = fold.repeats > 1 && has_split(f, begin + period, begin + 2 * period);
     if (fold.splits) {
         /* whole splits only: it starts with one, and so does what comes after it */
@@ -183,9 +211,18 @@ static sr__fold best_fold(const finder *f, int32_t begin) {
     return best;
 }
 
+/* Of the places where a fold could as well begin, the first with the fewest results in use: there a layer begins. */
+static void turn(const finder *f, sr__fold *fold) {
+    int32_t best = fold->begin;
+    for (int32_t i = fold->begin + 1; i <= fold->begin + fold->slack && !fold->splits; i++) {
+        best = f->live[i] < f->live[best] ? i : best;
+    }
+    fold->begin = best;
+}
+
 static sr_status search(const finder *f, sr__folds *folds, sr_error *err) {
     for (int32_t i = 0; i < f->n;) {
-        const sr__fold fold = best_fold(f, i);
+        sr__fold fold = best_fold(f, i);
         if (saved(&fold) < LEAST_SAVED) {
             i++;
             continue;
@@ -193,12 +230,13 @@ static sr_status search(const finder *f, sr__folds *folds, sr_error *err) {
         if (!sr__grow(&folds->folds, &folds->cap, (size_t)folds->n + 1, sizeof(*folds->folds))) {
             return sr__fail_memory(err);
         }
+        turn(f, &fold);
         folds->folds[folds->n] = fold;
         for (int32_t j = 0; j < fold.period * fold.repeats; j++) {
-            folds->fold_of[i + j] = folds->n;
+            folds->fold_of[fold.begin + j] = folds->n;
         }
         folds->n++;
-        i += fold.period * fold.repeats;
+        i = fold.begin + fold.period * fold.repeats;
     }
     return SR_OK;
 }
@@ -214,8 +252,9 @@ sr_status sr__folds_init(sr__folds *folds, const sr_layout *layout, bool fold, s
     f.grams = sr__malloc((n + 1) * sizeof(*f.grams));
     f.next = sr__malloc((n + 1) * sizeof(*f.next));
     f.split_at = sr__malloc((n + 1) * sizeof(*f.split_at));
+    f.live = sr__malloc((n + 2) * sizeof(*f.live));
     if (folds->fold_of == NULL || f.hashes == NULL || f.grams == NULL || f.next == NULL || f.split_at == NULL ||
-        !prepare(&f)) {
+        f.live == NULL || !prepare(&f)) {
         status = sr__fail_memory(err);
         goto done;
     }
@@ -230,6 +269,7 @@ done:
     sr__free(f.grams);
     sr__free(f.next);
     sr__free(f.split_at);
+    sr__free(f.live);
     if (status != SR_OK) {
         sr__folds_free(folds);
     }

@@ -11,7 +11,8 @@
 /* Nodes begin .. begin + period * repeats stand `repeats` times for the same; the first period is drawn. */
 typedef struct sr__fold {
     int32_t begin, period, repeats;
-    bool splits; /* made of whole splits; else it lies within one */
+    int32_t slack; /* nodes behind it that are still alike: it could begin so much later */
+    bool splits;   /* made of whole splits; else it lies within one */
 } sr__fold;
 
 typedef struct sr__folds {

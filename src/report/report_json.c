@@ -1,7 +1,7 @@
 /*
  * report_json.c - the report for programs: one JSON object, or JSON lines.
  *
- * Layer: report.  The keys are those of docs/report-format.md; lines carry the same objects with a "type".
+ * Layer: report.  The keys are those of docs/schema/report.schema.json; lines carry the same objects with a "type".
  */
 #include "report/report_facts.h"
 
