@@ -1,0 +1,193 @@
+/*
+ * mm_avx2.c - the inner loops of matrix products with AVX2 and FMA, on floats.
+ *
+ * Layer: kernels.  A tile is 16 rows (two vectors) by 6 columns: 12 sums in registers.
+ */
+#if defined(__x86_64__)
+
+#include <string.h>
+
+#include "kernels/mm_isa.h"
+
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,fma,f16c")))
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,fma,f16c")))
+
+enum { MR = 16, NR = 6 };
+
+AVX2_INLINE void store_column(const sr__mm_tile *t, float *y, __m256 v0, __m256 v1) {
+    float part[MR];
+    if (t->rows == MR) {
+        if (t->add) {
+            v0 = _mm256_add_ps(v0, _mm256_loadu_ps(y));
+            v1 = _mm256_add_ps(v1, _mm256_loadu_ps(y + 8));
+        }
+        _mm256_storeu_ps(y, v0);
+        _mm256_storeu_ps(y + 8, v1);
+        return;
+    }
+    _mm256_storeu_ps(part, v0);
+    _mm256_storeu_ps(part + 8, v1);
+    for (int r = 0; r < t->rows; r++) {
+        y[r] = t->add ? y[r] + part[r] : part[r];
+    }
+}
+
+AVX2_INLINE void tile_cols(const sr__mm_tile *t, const int cols) {
+    __m256 acc[NR][2];
+#pragma GCC unroll 6
+    for (int c = 0; c < cols; c++) {
+        acc[c][0] = _mm256_setzero_ps();
+        acc[c][1] = _mm256_setzero_ps();
+    }
+    const float *a = t->a;
+    const char *b0 = (const char *)t->b, *b3 = b0 + 3 * t->ldb * sizeof(float);
+    const size_t ldb = t->ldb * sizeof(float);
+    for (int64_t k = 0; k < t->k; k++) {
+        const __m256 a0 = _mm256_loadu_ps(a), a1 = _mm256_loadu_ps(a + 8);
+        a += t->lda;
+#pragma GCC unroll 6
+        for (int c = 0; c < cols; c++) {
+            const char *p = (c < 3 ? b0 : b3) + (size_t)(c % 3) * ldb;
+            const __m256 v = _mm256_broadcast_ss((const float *)(const void *)p);
+            acc[c][0] = _mm256_fmadd_ps(a0, v, acc[c][0]);
+            acc[c][1] = _mm256_fmadd_ps(a1, v, acc[c][1]);
+        }
+        b0 += sizeof(float);
+        b3 += sizeof(float);
+    }
+#pragma GCC unroll 6
+    for (int c = 0; c < cols; c++) {
+        store_column(t, t->y[c], acc[c][0], acc[c][1]);
+    }
+}
+
+AVX2 static void tile_avx2(const sr__mm_tile *t) {
+    switch (t->cols) {
+        case 1: tile_cols(t, 1); break;
+        case 2: tile_cols(t, 2); break;
+        case 3: tile_cols(t, 3); break;
+        case 4: tile_cols(t, 4); break;
+        case 5: tile_cols(t, 5); break;
+        default: tile_cols(t, 6);
+    }
+}
+
+/* 8 x 8 floats */
+AVX2_INLINE void transpose_8(const float *src, size_t ld, float *dst) {
+    __m256 r[8], t[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        r[i] = _mm256_loadu_ps(src + (size_t)i * ld);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+        r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xEE);
+        r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+        r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xEE);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        _mm256_storeu_ps(dst + j * MR, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
+        _mm256_storeu_ps(dst + (4 + j) * MR, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
+    }
+}
+
+AVX2 static void transpose_avx2(const float *src, size_t ld, int64_t k, float *dst) {
+    int64_t i = 0;
+    for (; i + 8 <= k; i += 8) {
+        transpose_8(src + i, ld, dst + i * MR);
+        transpose_8(src + i + 8 * ld, ld, dst + i * MR + 8);
+    }
+    for (; i < k; i++) {
+        for (int r = 0; r < MR; r++) {
+            dst[i * MR + r] = src[(size_t)r * ld + (size_t)i];
+        }
+    }
+}
+
+/* ---- few columns --------------------------------------------------------------------------------------------------- */
+
+AVX2_INLINE __m256 load_row(const int type, const char *p) {
+    if (type == SR_TYPE_F32) {
+        return _mm256_loadu_ps((const float *)(const void *)p);
+    }
+    const __m128i h = _mm_loadu_si128((const __m128i *)(const void *)p);
+    if (type == SR_TYPE_F16) {
+        return _mm256_cvtph_ps(h);
+    }
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+}
+
+AVX2_INLINE float add_lanes(__m256 v) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    s = _mm_add_ss(s, _mm_movehdup_ps(s));
+    return _mm_cvtss_f32(s);
+}
+
+/* One row times all columns; two vectors a step hide the latency of the sums. */
+AVX2_INLINE void dots_row(const sr__mm_dots *d, const int type, int r, const int cols) {
+    const size_t size = type == SR_TYPE_F32 ? 4 : 2;
+    const int64_t whole = d->k / 16 * 16;
+    __m256 acc[SR__MM_DOT_COLS][2];
+#pragma GCC unroll 4
+    for (int c = 0; c < cols; c++) {
+        acc[c][0] = _mm256_setzero_ps();
+        acc[c][1] = _mm256_setzero_ps();
+    }
+    for (int64_t k = 0; k < whole; k += 16) {
+        const __m256 v0 = load_row(type, d->rows[r] + (size_t)k * size);
+        const __m256 v1 = load_row(type, d->rows[r] + (size_t)(k + 8) * size);
+#pragma GCC unroll 4
+        for (int c = 0; c < cols; c++) {
+            acc[c][0] = _mm256_fmadd_ps(v0, _mm256_loadu_ps(d->cols[c] + k), acc[c][0]);
+            acc[c][1] = _mm256_fmadd_ps(v1, _mm256_loadu_ps(d->cols[c] + k + 8), acc[c][1]);
+        }
+    }
+    float rest[16] = {0};
+    sr__row_to_f32(type, d->rows[r] + (size_t)whole * size, rest, d->k - whole);
+#pragma GCC unroll 4
+    for (int c = 0; c < cols; c++) {
+        float sum = add_lanes(_mm256_add_ps(acc[c][0], acc[c][1]));
+        for (int64_t k = whole; k < d->k; k++) {
+            sum += rest[k - whole] * d->cols[c][k];
+        }
+        d->out[r * SR__MM_DOT_COLS + c] = sum;
+    }
+}
+
+#define DOTS_OF_TYPE(name, type)                               \
+    AVX2 static void dots_##name(const sr__mm_dots *d) {       \
+        for (int r = 0; r < d->n_rows; r++) {                  \
+            switch (d->n_cols) {                               \
+                case 1: dots_row(d, type, r, 1); break;        \
+                case 2: dots_row(d, type, r, 2); break;        \
+                case 3: dots_row(d, type, r, 3); break;        \
+                default: dots_row(d, type, r, 4);              \
+            }                                                  \
+        }                                                      \
+    }
+
+DOTS_OF_TYPE(f32, SR_TYPE_F32)
+DOTS_OF_TYPE(f16, SR_TYPE_F16)
+DOTS_OF_TYPE(bf16, SR_TYPE_BF16)
+
+static void dots_avx2(const sr__mm_dots *d) {
+    switch (d->type) {
+        case SR_TYPE_F32: dots_f32(d); break;
+        case SR_TYPE_F16: dots_f16(d); break;
+        default: dots_bf16(d); break;
+    }
+}
+
+const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, NULL};
+
+#endif

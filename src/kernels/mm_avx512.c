@@ -1,0 +1,205 @@
+/*
+ * mm_avx512.c - the inner loops of matrix products with AVX-512, on floats.
+ *
+ * Layer: kernels.  A tile is 32 rows (two vectors) by 12 columns: 24 sums in registers, two vectors of the first
+ * matrix, one broadcast of the second.
+ */
+#if defined(__x86_64__)
+
+#include "kernels/mm_avx512_unpack.h"
+#include "kernels/mm_isa.h"
+
+enum { MR = 32, NR = 12 };
+
+static inline __mmask16 low_lanes(int n) { return (__mmask16)(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1); }
+
+AVX512_INLINE void store_tile(const sr__mm_tile *t, int cols, const __m512 (*acc)[2]) {
+    const __mmask16 m0 = low_lanes(t->rows), m1 = low_lanes(t->rows - 16);
+#pragma GCC unroll 12
+    for (int c = 0; c < cols; c++) {
+        float *y = t->y[c];
+        __m512 v0 = acc[c][0], v1 = acc[c][1];
+        if (t->add) {
+            v0 = _mm512_add_ps(v0, _mm512_maskz_loadu_ps(m0, y));
+            v1 = _mm512_add_ps(v1, _mm512_maskz_loadu_ps(m1, y + 16));
+        }
+        _mm512_mask_storeu_ps(y, m0, v0);
+        _mm512_mask_storeu_ps(y + 16, m1, v1);
+    }
+}
+
+/* Columns are reached from every third one, so that four addresses serve twelve. */
+AVX512_INLINE void tile_cols(const sr__mm_tile *t, const int cols) {
+    __m512 acc[NR][2];
+    const char *b[4];
+    const size_t ldb = t->ldb * sizeof(float);
+#pragma GCC unroll 12
+    for (int c = 0; c < cols; c++) {
+        acc[c][0] = _mm512_setzero_ps();
+        acc[c][1] = _mm512_setzero_ps();
+    }
+#pragma GCC unroll 4
+    for (int g = 0; g < 4; g++) {
+        b[g] = (const char *)t->b + (size_t)(3 * g) * ldb;
+    }
+    const float *a = t->a;
+    for (int64_t k = 0; k < t->k; k++) {
+        const __m512 a0 = _mm512_loadu_ps(a), a1 = _mm512_loadu_ps(a + 16);
+        a += t->lda;
+#pragma GCC unroll 12
+        for (int c = 0; c < cols; c++) {
+            const __m512 v = _mm512_set1_ps(*(const float *)(const void *)(b[c / 3] + (size_t)(c % 3) * ldb));
+            acc[c][0] = _mm512_fmadd_ps(a0, v, acc[c][0]);
+            acc[c][1] = _mm512_fmadd_ps(a1, v, acc[c][1]);
+        }
+#pragma GCC unroll 4
+        for (int g = 0; g < 4; g++) {
+            b[g] += sizeof(float);
+        }
+    }
+    store_tile(t, cols, acc);
+}
+
+#define TILE_CASE(n) \
+    case n: tile_cols(t, n); break;
+
+AVX512 static void tile_avx512(const sr__mm_tile *t) {
+    switch (t->cols) {
+        TILE_CASE(1) TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6)
+        TILE_CASE(7) TILE_CASE(8) TILE_CASE(9) TILE_CASE(10) TILE_CASE(11)
+        default: tile_cols(t, 12);
+    }
+}
+
+/* ---- transposition ------------------------------------------------------------------------------------------------ */
+
+/* 16 x 16 floats: rows `ld` apart to columns `dst_ld` apart. */
+AVX512_INLINE void transpose_16(const float *src, size_t ld, float *dst, size_t dst_ld) {
+    __m512 r[16], t[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        r[i] = _mm512_loadu_ps(src + (size_t)i * ld);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) { /* r[4i + j]: column j of each 128 bits, rows 4i .. 4i+3 */
+        const __m512d u0 = _mm512_castps_pd(t[4 * i]), u1 = _mm512_castps_pd(t[4 * i + 1]);
+        const __m512d u2 = _mm512_castps_pd(t[4 * i + 2]), u3 = _mm512_castps_pd(t[4 * i + 3]);
+        r[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(u0, u2));
+        r[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(u0, u2));
+        r[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(u1, u3));
+        r[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(u1, u3));
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) { /* gather the 128-bit lanes of rows 0-3, 4-7, 8-11, 12-15 */
+        const __m512 lo0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44), hi0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xEE);
+        const __m512 lo1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
+        const __m512 hi1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xEE);
+        _mm512_storeu_ps(dst + (size_t)j * dst_ld, _mm512_shuffle_f32x4(lo0, lo1, 0x88));
+        _mm512_storeu_ps(dst + (size_t)(4 + j) * dst_ld, _mm512_shuffle_f32x4(lo0, lo1, 0xDD));
+        _mm512_storeu_ps(dst + (size_t)(8 + j) * dst_ld, _mm512_shuffle_f32x4(hi0, hi1, 0x88));
+        _mm512_storeu_ps(dst + (size_t)(12 + j) * dst_ld, _mm512_shuffle_f32x4(hi0, hi1, 0xDD));
+    }
+}
+
+AVX512 static void transpose_avx512(const float *src, size_t ld, int64_t k, float *dst) {
+    int64_t i = 0;
+    for (; i + 16 <= k; i += 16) {
+        transpose_16(src + i, ld, dst + i * MR, MR);
+        transpose_16(src + i + 16 * ld, ld, dst + i * MR + 16, MR);
+    }
+    for (; i < k; i++) {
+        for (int r = 0; r < MR; r++) {
+            dst[i * MR + r] = src[(size_t)r * ld + (size_t)i];
+        }
+    }
+}
+
+/* ---- few columns --------------------------------------------------------------------------------------------------- */
+
+/* 16 values of a row as floats; the mask says which exist. */
+AVX512_INLINE __m512 load_row(const int type, const char *p, __mmask16 mask) {
+    if (type == SR_TYPE_F32) {
+        return _mm512_maskz_loadu_ps(mask, p);
+    }
+    const __m256i h = _mm256_maskz_loadu_epi16(mask, p);
+    if (type == SR_TYPE_F16) {
+        return _mm512_cvtph_ps(h);
+    }
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+}
+
+AVX512_INLINE void dots_fixed(const sr__mm_dots *d, const int type, const int rows, const int cols) {
+    const size_t size = type == SR_TYPE_F32 ? 4 : 2;
+    __m512 acc[SR__MM_DOT_ROWS][SR__MM_DOT_COLS];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+        for (int c = 0; c < cols; c++) {
+            acc[r][c] = _mm512_setzero_ps();
+        }
+    }
+    for (int64_t k = 0; k < d->k; k += 16) {
+        const __mmask16 mask = d->k - k >= 16 ? 0xFFFF : low_lanes((int)(d->k - k));
+        __m512 x[SR__MM_DOT_COLS];
+#pragma GCC unroll 4
+        for (int c = 0; c < cols; c++) {
+            x[c] = _mm512_maskz_loadu_ps(mask, d->cols[c] + k);
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            const __m512 v = load_row(type, d->rows[r] + (size_t)k * size, mask);
+#pragma GCC unroll 4
+            for (int c = 0; c < cols; c++) {
+                acc[r][c] = _mm512_fmadd_ps(v, x[c], acc[r][c]);
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+        for (int c = 0; c < cols; c++) {
+            d->out[r * SR__MM_DOT_COLS + c] = _mm512_reduce_add_ps(acc[r][c]);
+        }
+    }
+}
+
+#define DOTS_OF_TYPE(name, type)                                                            \
+    AVX512 static void dots_##name(const sr__mm_dots *d) {                                  \
+        switch (d->n_rows == SR__MM_DOT_ROWS ? d->n_cols : 8) {                             \
+            case 1: dots_fixed(d, type, 4, 1); return;                                      \
+            case 2: dots_fixed(d, type, 4, 2); return;                                      \
+            case 3: dots_fixed(d, type, 4, 3); return;                                      \
+            case 4: dots_fixed(d, type, 4, 4); return;                                      \
+            default: break;                                                                 \
+        }                                                                                   \
+        for (int r = 0; r < d->n_rows; r++) {                                               \
+            for (int c = 0; c < d->n_cols; c++) {                                           \
+                sr__mm_dots one = *d;                                                       \
+                one.rows[0] = d->rows[r];                                                   \
+                one.cols[0] = d->cols[c];                                                   \
+                one.out = d->out + r * SR__MM_DOT_COLS + c;                                 \
+                dots_fixed(&one, type, 1, 1);                                               \
+            }                                                                               \
+        }                                                                                   \
+    }
+
+DOTS_OF_TYPE(f32, SR_TYPE_F32)
+DOTS_OF_TYPE(f16, SR_TYPE_F16)
+DOTS_OF_TYPE(bf16, SR_TYPE_BF16)
+
+static void dots_avx512(const sr__mm_dots *d) {
+    switch (d->type) {
+        case SR_TYPE_F32: dots_f32(d); break;
+        case SR_TYPE_F16: dots_f16(d); break;
+        default: dots_bf16(d); break;
+    }
+}
+
+const sr__mm_isa sr__mm_avx512 = {"avx512", MR, NR, tile_avx512, transpose_avx512, dots_avx512, &sr__codes_avx512};
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * mm_codes.h - quantized rows as small unsigned integers with scales: value = scale * (code - bias) - min.
+ *
+ * Layer: kernels.  Internal.  Every readable quantized type has this form, with one scale for each `sub` values.  A
+ * matrix product then multiplies codes of eight bits with columns that were rounded to eight bits themselves (as the
+ * reference does, whose columns take the companion type), and applies scales to the integer sums.
+ */
+#ifndef SR_MM_CODES_H
+#define SR_MM_CODES_H
+
+#include "graph/quant.h"
+
+/* Codes, scales and minima of n values (a multiple of 32 and of the block) of a row; min may be NULL if the type has
+ * none. */
+typedef void sr__codes_unpack(const uint8_t *src, int64_t n, uint8_t *codes, float *scale, float *min);
+
+typedef struct sr__codes_type {
+    int sub;     /* values that share a scale: 16 or 32 */
+    int bias;
+    bool has_min;
+    sr__codes_unpack *unpack;
+} sr__codes_type;
+
+/* NULL for a type that has no such form. */
+const sr__codes_type *sr__codes_get(int type);
+
+/* A row that was unpacked, padded with zeros (codes and scales) to a multiple of 256. */
+typedef struct sr__codes_row {
+    uint8_t *codes;
+    float *scale, *min; /* one for each `sub` values */
+} sr__codes_row;
+
+/* A column of the second source: value = scale * code, one scale for each 32 values, all padded to 256. */
+typedef struct sr__codes_column {
+    int8_t *codes;
+    float *scale;
+    int32_t *init; /* for each `sub` values: -bias * sum of codes */
+    float *sum;    /* for each `sub` values: scale * sum of codes; only with minima */
+} sr__codes_column;
+
+/* Bytes of a column in memory, and its parts at an address (64-byte aligned). */
+size_t sr__codes_column_size(const sr__codes_type *type, int64_t k);
+sr__codes_column sr__codes_column_at(const sr__codes_type *type, int64_t k, char *p);
+size_t sr__codes_row_size(const sr__codes_type *type, int64_t k);
+sr__codes_row sr__codes_row_at(const sr__codes_type *type, int64_t k, char *p);
+/* init and sum of a column, from its codes and scales. */
+void sr__codes_column_finish(const sr__codes_type *type, int64_t k, const sr__codes_column *column);
+/* Codes and scales of a row of q8_0, q8_1 or q8_K as they are stored. */
+void sr__codes_column_take(int b_type, const uint8_t *row, int64_t k, const sr__codes_column *column);
+
+static inline int64_t sr__codes_padded(int64_t k) { return (k + 255) / 256 * 256; }
+
+#endif
