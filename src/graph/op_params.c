@@ -416,7 +416,7 @@ static sr_status finish_n_tasks(setter *s) {
 }
 
 static sr_status finish_soft_max_back(setter *s) {
-    return s->number[1] != 0 ? bad_value(s, 1, "0 in SOFT_MAX_BACK") : SR_OK;
+    return s->number[1] != 0 ? bad_value(s, 1, "0") : SR_OK;
 }
 
 static sr_status finish_op(setter *s) {
