@@ -225,12 +225,13 @@ static void open_fold(sr__dot *dot, int32_t i) {
     const sr__fold *fold = &dot->folds.folds[i];
     sr__str_printf(s, "    subgraph cluster_fold_%d {\n        label=\"x %d  nodes", (int)i, (int)fold->repeats);
     for (int32_t r = 0; r < fold->repeats; r++) {
+        const char *before = r == 0 ? "" : ",";
         if (r == 2 && fold->repeats > 3) {
-            sr__str_puts(s, " ...");
+            before = " ...";
             r = fold->repeats - 1;
         }
         const int begin = (int)(fold->begin + r * fold->period);
-        sr__str_printf(s, "%s %d-%d", r > 0 && r < 2 ? "," : "", begin, begin + (int)fold->period - 1);
+        sr__str_printf(s, "%s %d-%d", before, begin, begin + (int)fold->period - 1);
     }
     sr__str_puts(s, "\"; style=\"rounded,dashed\"; color=\"#444444\"; fontcolor=\"#444444\"; penwidth=1.2;\n");
 }
@@ -317,6 +318,14 @@ static bool is_drawn(const sr__dot *dot, const sr__dot_end *end) {
            (end->kind == SR__DOT_LEAF && dot->leaf_drawn[end->at] != 0);
 }
 
+/* A copy within a split that only a later one of equal layers reads: the edge goes to what stands for its reader. */
+static void put_late_copy(sr__dot *dot, const sr__dot_end *end, int32_t drawn) {
+    if (end->kind == SR__DOT_COPY && dot->input_linked[end->at] == 0) {
+        sr__str_printf(&dot->out->text, "    c%d -> n%d [color=\"#aaaaaa\"];\n", (int)end->at, (int)drawn);
+        dot->input_linked[end->at] = 1;
+    }
+}
+
 /* Edges into a node; of the second of equal layers only those that come out of the first: they show how layers join. */
 static void put_node_edges(sr__dot *dot, int32_t position) {
     sr__str *s = &dot->out->text;
@@ -326,13 +335,19 @@ static void put_node_edges(sr__dot *dot, int32_t position) {
     sr__dot_end ends[SR_MAX_SRC];
     for (int j = 0; j < t->n_src; j++) {
         ends[j] = sr__dot_source(dot, sources(dot)[t->src_begin + j]);
-        bool put = is_drawn(dot, &ends[j]);
+        bool put = is_drawn(dot, &ends[j]) && period <= 1;
+        if (period >= 1) {
+            put_late_copy(dot, &ends[j], drawn);
+        }
         if (period == 1) {
             put = ends[j].kind == SR__DOT_NODE && dot->folds.fold_of[ends[j].position] == dot->folds.fold_of[position] &&
                   sr__fold_period(&dot->folds, ends[j].position) == 0;
         }
         for (int k = 0; k < j && put; k++) {
             put = !same_end(&ends[j], &ends[k]);
+        }
+        if (put && ends[j].kind == SR__DOT_COPY) {
+            dot->input_linked[ends[j].at] = 1;
         }
         if (put) {
             sr__str_puts(s, "    ");
@@ -377,7 +392,7 @@ static void put_copy_edge(sr__dot *dot, int32_t input) {
 
 void sr__dot_edges(sr__dot *dot) {
     for (int32_t i = 0; i < dot->layout->graph->n_nodes; i++) {
-        if (sr__fold_period(&dot->folds, i) <= 1 && !sr_op_is_view(tensor_at(dot, i)->op)) {
+        if (!sr_op_is_view(tensor_at(dot, i)->op)) {
             put_node_edges(dot, i);
         }
     }

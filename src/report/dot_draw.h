@@ -16,6 +16,7 @@ typedef struct sr__dot {
     sr__folds folds;
     int32_t *split_of_input; /* by position in layout->inputs */
     int32_t *input_of_extra; /* by extra: position in layout->inputs, -1 */
+    uint8_t *input_linked;   /* by position in layout->inputs: an edge leaves its copy */
     uint8_t *leaf_drawn;     /* by tensor */
 } sr__dot;
 

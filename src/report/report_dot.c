@@ -80,8 +80,11 @@ static void put_legend(sr__dot *dot) {
         sr__dot_text(s, layout->backends[b]->name);
         sr__str_puts(s, "\\nbuffer type ");
         sr__dot_text(s, layout->buffer_types[b]->name);
-        sr__str_printf(s, "\\n%d nodes, %d splits\", fillcolor=\"%s\", color=\"%s\"];\n", (int)dot->facts->backends[b].nodes,
-                       (int)dot->facts->backends[b].splits, color.fill, color.line);
+        sr__str_puts(s, "\\n");
+        sr__put_count(s, dot->facts->backends[b].nodes, "node");
+        sr__str_puts(s, ", ");
+        sr__put_count(s, dot->facts->backends[b].splits, "split");
+        sr__str_printf(s, "\", fillcolor=\"%s\", color=\"%s\"];\n", color.fill, color.line);
     }
     sr__str_puts(s, "        legend_text [shape=plaintext, style=\"\", label=\"dashed: copied between backends\\l"
                     "ellipse: leaf that the scheduler allocates\\lcylinder: leaf in a buffer, copied\\l");
@@ -98,7 +101,9 @@ static sr_status make_tables(sr__dot *dot, sr_error *err) {
     dot->split_of_input = sr__malloc(n_inputs * sizeof(*dot->split_of_input));
     dot->input_of_extra = sr__malloc(n_extra * sizeof(*dot->input_of_extra));
     dot->leaf_drawn = sr__calloc((size_t)layout->graph->n_tensors + 1, sizeof(*dot->leaf_drawn));
-    if (dot->split_of_input == NULL || dot->input_of_extra == NULL || dot->leaf_drawn == NULL) {
+    dot->input_linked = sr__calloc(n_inputs, sizeof(*dot->input_linked));
+    if (dot->input_linked == NULL || dot->split_of_input == NULL || dot->input_of_extra == NULL ||
+        dot->leaf_drawn == NULL) {
         return sr__fail_memory(err);
     }
     memset(dot->input_of_extra, 0xff, n_extra * sizeof(*dot->input_of_extra));
@@ -137,6 +142,7 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
 done:
     sr__facts_free(&facts);
     sr__folds_free(&dot.folds);
+    sr__free(dot.input_linked);
     sr__free(dot.split_of_input);
     sr__free(dot.input_of_extra);
     sr__free(dot.leaf_drawn);

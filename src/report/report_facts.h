@@ -39,7 +39,7 @@ void sr__facts_free(sr__facts *facts);
 
 /* Why a tensor is on its backend: "weights blk.0.attn_q.weight are in CPU". */
 void sr__put_cause_words(sr__str *s, const sr_layout *layout, const sr__facts *facts, int32_t tensor);
-/* Why a split starts although the backend stays: "   (a new split for weights blk.1.ffn_up.weight in CPU)", or nothing. */
+/* Why a split starts although the backend stays: "   (new split for blk.1.ffn_up.weight)", or nothing. */
 void sr__put_split_words(sr__str *s, const sr_layout *layout, const sr_split *split);
 /* Why memory was planned again: "first allocation", "node n4 needs 4.0 KiB, 1.0 KiB were planned". */
 void sr__put_misfit_words(sr__str *s, const sr_layout *layout);

@@ -279,7 +279,7 @@ static void put_memory(sr__json *json, const sr_layout *layout) {
     put_bool(json, "reallocated", layout->reallocated);
     put_bool(json, "backend_ids_changed", layout->backend_ids_changed);
     put_bool(json, "unexpected", layout->unexpected);
-    if (layout->reallocated && layout->misfit.kind != SR_MISFIT_NONE) {
+    if (layout->misfit.kind != SR_MISFIT_NONE) {
         put_reason(json, layout);
     }
     sr__json_key(json, "buffers_grown");

@@ -81,7 +81,8 @@ static void put_run_title(sr__str *s, const sr_run_result *result, const sr_repo
 }
 
 static void put_reallocation(sr__str *s, const sr_layout *layout, const sr_report_options *options) {
-    if (layout->reallocated) {
+    /* with a single backend the allocator plans again by itself, which the scheduler does not count */
+    if (layout->reallocated || layout->misfit.kind != SR_MISFIT_NONE) {
         sr__style_on(s, options, layout->unexpected ? SR__RED : SR__BOLD);
         sr__str_puts(s, layout->unexpected ? "   reallocated unexpectedly: " : "   reallocated: ");
         sr__style_off(s, options);

@@ -39,8 +39,7 @@ static int32_t weight_of(const sr_layout *layout, int32_t tensor, int cause, int
 static void put_weight_words(sr__str *s, const sr_layout *layout, int32_t tensor, int cause, int32_t because) {
     const int32_t weight = weight_of(layout, tensor, cause, because);
     if (cause == SR_CAUSE_OFFLOAD) {
-        sr__put_name(s, sr__backend_name(layout, layout->backend_of[tensor]));
-        sr__str_puts(s, " asks for it: ");
+        sr__str_puts(s, "offloaded: ");
     }
     sr__str_puts(s, "weights ");
     if (weight >= 0) {
@@ -52,25 +51,26 @@ static void put_weight_words(sr__str *s, const sr_layout *layout, int32_t tensor
     }
 }
 
+/* "in buffer kv (CPU)", "views cache_k_l0 in buffer kv (CPU)". */
 static void put_own_buffer_words(sr__str *s, const sr_layout *layout, int32_t tensor) {
     const sr_tensor *t = &layout->graph->tensors[tensor];
     const sr_buffer *buffer = sr__buffer_of(layout->graph, t);
     if (t->view_src >= 0) {
+        sr__str_puts(s, "views ");
         put_tensor_name(s, layout, t->view_src);
-        sr__str_puts(s, ", which it views, is");
-    } else {
-        sr__str_puts(s, "is");
+        sr__str_puts(s, " ");
     }
-    sr__str_puts(s, " in buffer ");
     if (buffer == NULL) {
-        sr__str_puts(s, "memory");
+        sr__str_puts(s, "in memory of its own");
         return;
     }
     const char *name = buffer->name != NULL ? buffer->name : buffer->type->name;
+    sr__str_puts(s, "in buffer ");
     sr__put_name(s, name);
     if (strcmp(name, buffer->type->name) != 0) {
-        sr__str_puts(s, " of type ");
+        sr__str_puts(s, " (");
         sr__put_name(s, buffer->type->name);
+        sr__str_puts(s, ")");
     }
 }
 
@@ -177,17 +177,16 @@ void sr__put_cause_words(sr__str *s, const sr_layout *layout, const sr__facts *f
 void sr__put_split_words(sr__str *s, const sr_layout *layout, const sr_split *split) {
     switch (split->because) {
     case SR_STARTS_WEIGHT:
-        sr__str_puts(s, "   (a new split for weights");
+        sr__str_puts(s, "   (new split for ");
         if (split->because_tensor >= 0) {
-            sr__str_puts(s, " ");
             put_tensor_name(s, layout, split->because_tensor);
-            sr__str_puts(s, " in ");
-            sr__put_name(s, type_name(layout, split->because_tensor));
+        } else {
+            sr__str_puts(s, "weights");
         }
         sr__str_puts(s, ")");
         break;
     case SR_STARTS_FULL:
-        sr__str_puts(s, "   (the split before is full)");
+        sr__str_puts(s, "   (new split: the one before is full)");
         break;
     default:
         break;
