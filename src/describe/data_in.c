@@ -132,6 +132,7 @@ static sr_status load_random(sr__loader *ld, const cJSON *json, const sr__at *at
         int64_t seed;
         SR_TRY(sr__int(ld, fields[0], &seed_at, &seed));
         data->seed = (uint64_t)seed;
+        data->has_seed = true;
     }
     if (fields[1]) {
         SR_TRY(load_value(ld, fields[1], &min_at, t->type, &data->min));

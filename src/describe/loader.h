@@ -85,6 +85,7 @@ typedef struct sr__data {
     int64_t offset;
     const char *tensor;
     uint64_t seed;
+    bool has_seed;          /* else it follows from the tensor's name */
     double min, max;
 } sr__data;
 
@@ -236,8 +237,10 @@ void sr__free_sources(sr__loader *ld);
 /* A path of a source: as it is to be opened, and relative to the main file; kept. */
 sr_status sr__resolve_path(sr__loader *ld, const sr__source *source, const char *path, const char **out_path,
                            const char **out_shown);
-/* A whole file in memory, a 0 byte behind it; freed with sr__free.  SR_IO names the path. */
-sr_status sr__read_file(const char *path, char **out_data, size_t *out_size, sr_error *err);
+/* Hands `size` bytes of a file, from `offset` on, to take, piece by piece (`at` counts from 0).  SR_IO; SR_DESCRIPTION if
+ * the file ends before. */
+typedef sr_status (*sr__part_fn)(void *user, const char *bytes, size_t at, size_t n, sr_error *err);
+sr_status sr__read_part(const char *path, size_t offset, size_t size, sr__part_fn take, void *user, sr_error *err);
 /* A copy of a tree in the description's arena. */
 sr_status sr__copy_tree(sr__loader *ld, const cJSON *json, const cJSON **out);
 extern const char *const sr__top_keys[SR__TOP_COUNT];
@@ -267,6 +270,8 @@ sr_status sr__find_buffer(sr__loader *ld, const char *name, bool by_type, int32_
 sr_status sr__named_buffer(sr__loader *ld, const char *name, const sr__at *at, int32_t *out_buffer);
 /* Puts a tensor of a variant under construction in the k-th slot of its name. */
 sr_status sr__put_in_buffer(sr__loader *ld, sr__variant *v, int32_t tensor, const char *name, int32_t buffer);
+/* What the description says of the contents of a tensor, or NULL. */
+const sr__data *sr__data_of(const sr__variant *v, int32_t tensor);
 sr_status sr__lay_out(sr__loader *ld);                            /* slots.c: sizes, offsets, memory, graphs finished */
 
 sr_status sr__load_rule(sr__loader *ld, const cJSON *json, const sr__at *at, sr_rule *out);      /* rules_in.c */

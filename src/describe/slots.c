@@ -60,7 +60,7 @@ done:
 
 /* ---- sizes and contents --------------------------------------------------------------------------------------------------- */
 
-static const sr__data *data_of(const sr__variant *v, int32_t tensor) {
+const sr__data *sr__data_of(const sr__variant *v, int32_t tensor) {
     size_t low = 0, high = v->n_data;
     while (low < high) { /* in the order of the tensors */
         size_t middle = low + (high - low) / 2;
@@ -90,7 +90,7 @@ static void measure(sr_description *d, const sr__variant *v) {
         sr__slot *slot = &d->slots[v->placed[i].slot];
         size_t size = sr_buffer_type_alloc_size(d->buffers[slot->buffer].type, &view, v->placed[i].tensor);
         slot->size = size > slot->size ? size : slot->size;
-        offer_contents(slot, v, v->placed[i].tensor, data_of(v, v->placed[i].tensor));
+        offer_contents(slot, v, v->placed[i].tensor, sr__data_of(v, v->placed[i].tensor));
     }
 }
 

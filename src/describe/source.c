@@ -8,6 +8,7 @@
  * which makes parsing cheaper and freeing a tree one call.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -123,10 +124,33 @@ static sr_status read_file(const char *path, char **out_data, size_t *out_size, 
     return status;
 }
 
-sr_status sr__read_file(const char *path, char **out_data, size_t *out_size, sr_error *err) {
-    struct stat info;
-    *out_data = NULL;
-    return read_file(path, out_data, out_size, &info, err);
+sr_status sr__read_part(const char *path, size_t offset, size_t size, sr__part_fn take, void *user, sr_error *err) {
+    enum { PIECE = 1 << 20 };
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        return io_failed(path, errno, err);
+    }
+    sr_status status = SR_OK;
+    size_t done = 0;
+    char *bytes = sr__malloc(size < PIECE ? size + 1 : PIECE);
+    if (!bytes) {
+        status = sr__fail_memory(err);
+    } else if (offset > LONG_MAX || fseeko(file, (off_t)offset, SEEK_SET) != 0) {
+        status = io_failed(path, offset > LONG_MAX ? EINVAL : errno, err);
+    }
+    while (status == SR_OK && done < size) {
+        size_t wanted = size - done < PIECE ? size - done : PIECE, n = fread(bytes, 1, wanted, file);
+        if (n < wanted) {
+            status = ferror(file) ? io_failed(path, errno, err)
+                                  : sr__fail(err, SR_DESCRIPTION, "'%s' ends after %zu bytes", path, offset + done + n);
+            break;
+        }
+        status = take(user, bytes, done, n, err);
+        done += n;
+    }
+    sr__free(bytes);
+    fclose(file);
+    return status;
 }
 
 /* ---- sources ------------------------------------------------------------------------------------------------------------ */
