@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cmd_run.h"
+#include "report/report_out.h"
 
 /* ---- progress --------------------------------------------------------------------------------------------------- */
 
@@ -136,33 +137,50 @@ done:
 
 /* ---- one description -------------------------------------------------------------------------------------------- */
 
+/* "NAME: " and the rest of a line; names may hold anything, so that the line is made safe to show. */
+static void put_check_line(cli_session *session, cli_output *output, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put_check_line(cli_session *session, cli_output *output, const char *fmt, ...) {
+    sr__str line = {0};
+    sr__str shown = {0};
+    va_list args;
+    va_start(args, fmt);
+    sr__str_printf(&line, "%s: ", sr_description_name(session->description));
+    sr__str_vprintf(&line, fmt, args);
+    va_end(args);
+    sr__put_name(&shown, sr__str_text(&line));
+    sr__str_puts(&shown, "\n");
+    if (session->reports) {
+        fputs(sr__str_text(&shown), stderr);
+    } else {
+        cli_print(output, sr__str_text(&shown));
+    }
+    sr__str_free(&line);
+    sr__str_free(&shown);
+}
+
 /* "NAME: ok (2 runs, 120 checks)", or the differences: the report of --check, or a message where there is a report. */
 static void tell_check(cli_session *session, cli_output *output) {
     const sr_check *check = &session->check;
     const int n_runs = sr_description_n_runs(session->description);
-    sr__str text = {0};
-    const char *name = sr_description_name(session->description);
-    for (int i = 0; i < check->n_messages; i++) {
-        sr__str_printf(&text, "%s: %s\n", name, check->messages[i]);
-    }
-    if (check->n_differences > check->n_messages) {
-        sr__str_printf(&text, "%s: and %" PRId64 " more\n", name, check->n_differences - check->n_messages);
-    }
-    sr__str_printf(&text, "%s: ", name);
     if (check->n_differences > 0) {
         worsen(session, sr_status_exit(SR_DIFFERS));
-        sr__str_printf(&text, "%" PRId64 " difference%s", check->n_differences, check->n_differences == 1 ? "" : "s");
-    } else {
-        sr__str_puts(&text, "ok");
     }
-    sr__str_printf(&text, " (%d run%s, %" PRId64 " check%s)\n", n_runs, n_runs == 1 ? "" : "s", check->n_checks,
-                   check->n_checks == 1 ? "" : "s");
-    if (!session->options->quiet && !session->reports) {
-        cli_print(output, sr__str_text(&text));
-    } else if (!session->options->quiet) {
-        fputs(sr__str_text(&text), stderr);
+    if (session->options->quiet) {
+        return;
     }
-    sr__str_free(&text);
+    for (int i = 0; i < check->n_messages; i++) {
+        put_check_line(session, output, "%s", check->messages[i]);
+    }
+    if (check->n_differences > check->n_messages) {
+        put_check_line(session, output, "and %" PRId64 " more", check->n_differences - check->n_messages);
+    }
+    char found[64] = "ok";
+    if (check->n_differences > 0) {
+        snprintf(found, sizeof(found), "%" PRId64 " difference%s", check->n_differences, check->n_differences == 1 ? "" : "s");
+    }
+    put_check_line(session, output, "%s (%d run%s, %" PRId64 " check%s)", found, n_runs, n_runs == 1 ? "" : "s",
+                   check->n_checks, check->n_checks == 1 ? "" : "s");
 }
 
 static sr_status all_runs(cli_session *session, cli_output *output, sr_error *err) {

@@ -166,7 +166,7 @@ static void put_read_leafs(sr__dot *dot, const sr_tensor *t) {
         const sr_tensor *leaf = &graph->tensors[end.at];
         const sr_buffer *buffer = sr__buffer_of(graph, leaf);
         sr__str_puts(s, "\\n");
-        sr__dot_text(s, leaf->name);
+        sr__dot_text(s, sr__shown_name(leaf));
         sr__str_printf(s, "  %s", sr_type_get(leaf->type)->name);
         if (buffer != NULL) {
             sr__str_puts(s, " in ");
@@ -186,7 +186,7 @@ static void put_node(sr__dot *dot, int32_t position) {
     sr__str_printf(s, "        n%d [label=\"%d  ", (int)position, (int)position);
     sr__dot_text(s, sr_tensor_op_desc(t));
     sr__str_puts(s, "\\n");
-    sr__dot_text(s, t->name);
+    sr__dot_text(s, sr__shown_name(t));
     sr__str_puts(s, "\\n");
     put_shape(s, t);
     sr__str_puts(s, "\\n");

@@ -89,7 +89,11 @@ static void put_legend(sr__dot *dot) {
     sr__str_puts(s, "        legend_text [shape=plaintext, style=\"\", label=\"dashed: copied between backends\\l"
                     "ellipse: leaf that the scheduler allocates\\lcylinder: leaf in a buffer, copied\\l");
     sr__str_puts(s, dot->folds.n > 0 ? "x N: equal layers, drawn once\\ldotted: into the next of them\\l\"];\n" : "\"];\n");
-    sr__str_puts(s, "    }\n");
+    sr__str_puts(s, "        legend_text"); /* one above the other: a legend beside the graph, not over it */
+    for (int b = 0; b < layout->n_backends; b++) {
+        sr__str_printf(s, " -> legend_%d", b);
+    }
+    sr__str_puts(s, " [style=invis];\n    }\n");
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------ */

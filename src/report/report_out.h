@@ -44,6 +44,8 @@ void sr__put_bytes(sr__str *s, uint64_t bytes);
 
 /* Name of a backend position, "none" for -1. */
 const char *sr__backend_name(const sr_layout *layout, int backend);
+/* A tensor's name, its id where that is empty. */
+static inline const char *sr__shown_name(const sr_tensor *t) { return t->name[0] != '\0' ? t->name : t->id; }
 /* The buffer a tensor is pre-allocated in, its root's for a view, or NULL. */
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor);
 

@@ -80,16 +80,7 @@ static void put_run_title(sr__str *s, const sr_run_result *result, const sr_repo
     }
 }
 
-static void put_reallocation(sr__str *s, const sr_layout *layout, const sr_report_options *options) {
-    /* with a single backend the allocator plans again by itself, which the scheduler does not count */
-    if (layout->reallocated || layout->misfit.kind != SR_MISFIT_NONE) {
-        sr__style_on(s, options, layout->unexpected ? SR__RED : SR__BOLD);
-        sr__str_puts(s, layout->unexpected ? "   reallocated unexpectedly: " : "   reallocated: ");
-        sr__style_off(s, options);
-        sr__put_misfit_words(s, layout);
-    } else if (!layout->reserve) {
-        sr__str_puts(s, "   not reallocated");
-    }
+static void put_grown(sr__str *s, const sr_layout *layout) {
     const char *lead = "   grew: ";
     for (int b = 0; b < layout->n_backends; b++) {
         if (layout->grew != NULL && layout->grew[b]) {
@@ -98,6 +89,43 @@ static void put_reallocation(sr__str *s, const sr_layout *layout, const sr_repor
             lead = " ";
         }
     }
+}
+
+/* Columns of the last line: escape sequences fill none, nor do the later bytes of a character. */
+static int last_line_width(const sr__str *s) {
+    const char *text = sr__str_text(s);
+    const char *line = strrchr(text, '\n');
+    int width = 0;
+    for (const char *p = line != NULL ? line + 1 : text; *p != '\0'; p++) {
+        if (*p == '\x1b') {
+            p += strcspn(p, "m");
+            continue;
+        }
+        width += ((unsigned char)*p & 0xC0) != 0x80;
+    }
+    return width;
+}
+
+/* Behind the totals, or on a line of its own where that would get too long. */
+static void put_reallocation(sr__str *s, const sr_layout *layout, const sr_report_options *options) {
+    sr__str words = {0};
+    /* with a single backend the allocator plans again by itself, which the scheduler does not count */
+    if (layout->reallocated || layout->misfit.kind != SR_MISFIT_NONE) {
+        sr__style_on(&words, options, layout->unexpected ? SR__RED : SR__BOLD);
+        sr__str_puts(&words, layout->unexpected ? "reallocated unexpectedly: " : "reallocated: ");
+        sr__style_off(&words, options);
+        sr__put_misfit_words(&words, layout);
+    } else if (!layout->reserve) {
+        sr__str_puts(&words, "not reallocated");
+    }
+    put_grown(&words, layout);
+    if (words.length > 0) {
+        const bool fits = last_line_width(s) + 3 + last_line_width(&words) <= sr__text_width(options);
+        sr__str_puts(s, fits ? "   " : "\n    ");
+        sr__str_puts(s, sr__str_text(&words) + strspn(sr__str_text(&words), " "));
+    }
+    s->failed |= words.failed;
+    sr__str_free(&words);
 }
 
 static void put_totals_line(sr__text *text) {
@@ -169,7 +197,7 @@ static void put_pairs(sr__text *text) {
         put_bytes_column(s, pair->bytes, 10);
         sr__str_printf(s, " in %d", (int)pair->copies);
         sr__str_puts(s, "   largest: ");
-        sr__put_name(s, largest->name);
+        sr__put_name(s, sr__shown_name(largest));
         sr__str_puts(s, " ");
         sr__put_bytes(s, largest->nbytes);
         sr__str_printf(s, " into split %d\n", (int)pair->largest_split);

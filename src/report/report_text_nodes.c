@@ -10,8 +10,6 @@
 
 enum { MOST_NAME_WIDTH = 36 };
 
-static const char *shown_name(const sr_tensor *t) { return t->name[0] != '\0' ? t->name : t->id; }
-
 /* ---- split header ----------------------------------------------------------------------------------------------- */
 
 /* A column of a line so far: how far the line has got, to wrap lists. */
@@ -57,7 +55,7 @@ static void put_split_header(sr__text *text, int32_t i) {
     wrap w = {.s = s, .column = column, .indent = column, .width = sr__text_width(text->options)};
     for (int32_t j = 0; j < split->n_inputs; j++) {
         const sr_tensor *input = &layout->graph->tensors[layout->inputs[split->inputs_begin + j]];
-        put_input(&w, shown_name(input), input->nbytes);
+        put_input(&w, sr__shown_name(input), input->nbytes);
         sr__out_more(text->out);
     }
     sr__put_split_words(s, layout, split);
@@ -77,7 +75,7 @@ static columns measure(const sr_layout *layout, const sr_split *split) {
     for (int32_t i = split->start; i < split->end; i++) {
         const sr_tensor *t = &layout->graph->tensors[layout->graph->nodes[i]];
         const int op = sr__name_width(sr_tensor_op_desc(t));
-        const int name = sr__name_width(shown_name(t));
+        const int name = sr__name_width(sr__shown_name(t));
         c.op = op > c.op && op <= MOST_NAME_WIDTH ? op : c.op;
         c.name = name > c.name && name <= MOST_NAME_WIDTH ? name : c.name;
     }
@@ -149,7 +147,7 @@ static void put_node(sr__text *text, int32_t i, const columns *c) {
     }
     sr__put_left(s, sr_tensor_op_desc(t), c->op);
     sr__str_puts(s, "  ");
-    sr__put_left(s, shown_name(t), c->name);
+    sr__put_left(s, sr__shown_name(t), c->name);
     if (view) {
         sr__style_off(s, text->options);
     }
@@ -185,7 +183,7 @@ void sr__text_leafs(sr__text *text) {
     const sr_graph *graph = text->layout->graph;
     int width = 12;
     for (int32_t i = 0; i < graph->n_leafs; i++) {
-        const int n = sr__name_width(shown_name(&graph->tensors[graph->leafs[i]]));
+        const int n = sr__name_width(sr__shown_name(&graph->tensors[graph->leafs[i]]));
         width = n > width && n <= MOST_NAME_WIDTH ? n : width;
     }
     sr__str_puts(s, "\n");
@@ -197,7 +195,7 @@ void sr__text_leafs(sr__text *text) {
         sr__str_puts(s, "    ");
         sr__put_left(s, sr_type_get(t->type)->name, 8);
         sr__str_puts(s, "  ");
-        sr__put_left(s, shown_name(t), width);
+        sr__put_left(s, sr__shown_name(t), width);
         sr__str_puts(s, " ");
         put_placement(text, graph->leafs[i]);
         put_trimmed_end(s);

@@ -14,7 +14,7 @@ static const char *type_name(const sr_layout *layout, int32_t tensor) {
 }
 
 static void put_tensor_name(sr__str *s, const sr_layout *layout, int32_t tensor) {
-    sr__put_name(s, layout->graph->tensors[tensor].name);
+    sr__put_name(s, sr__shown_name(&layout->graph->tensors[tensor]));
 }
 
 /* "node 12 attn_norm-0" or, for a leaf, its name. */
@@ -23,7 +23,7 @@ static void put_neighbour(sr__str *s, const sr_layout *layout, int32_t tensor) {
     if (t->node >= 0) {
         sr__str_printf(s, "node %d ", (int)t->node);
     }
-    sr__put_name(s, t->name);
+    sr__put_name(s, sr__shown_name(t));
 }
 
 /* The weights that a 1.wgtN or 1.off speaks of: the recorded one, else source N. */
@@ -215,16 +215,18 @@ static void put_view_name(sr__str *s, const sr_layout *layout, int32_t id) {
     sr__put_name(s, name);
 }
 
+/* Plans are compared position by position: what stands there now may be another tensor than before. */
 static void put_moved(sr__str *s, const sr_layout *layout, const sr_misfit *m) {
-    if (m->node < 0) {
-        sr__str_puts(s, "backends changed");
-        return;
+    sr__str_printf(s, "%s %d", m->is_leaf ? "leaf" : "position", (int)m->position);
+    if (m->node >= 0) {
+        sr__str_puts(s, ", ");
+        put_view_name(s, layout, m->node);
+        sr__str_puts(s, ",");
     }
-    put_view_name(s, layout, m->node);
-    sr__str_puts(s, " moved from ");
-    sr__put_name(s, sr__backend_name(layout, (int)m->old_size));
-    sr__str_puts(s, " to ");
+    sr__str_puts(s, " is on ");
     sr__put_name(s, sr__backend_name(layout, (int)m->new_size));
+    sr__str_puts(s, ", was on ");
+    sr__put_name(s, sr__backend_name(layout, (int)m->old_size));
 }
 
 void sr__put_misfit_words(sr__str *s, const sr_layout *layout) {
