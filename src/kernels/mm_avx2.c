@@ -5,6 +5,7 @@
  */
 #if defined(__x86_64__)
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/mm_isa.h"
@@ -188,6 +189,48 @@ static void dots_avx2(const sr__mm_dots *d) {
     }
 }
 
-const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, NULL};
+/* ---- exponentials --------------------------------------------------------------------------------------------------- */
+
+/* e^x for x <= 0: 2^n * e^r, the power in two factors so that results may be subnormal; 0 below -103. */
+AVX2_INLINE __m256 exp_8(__m256 x) {
+    const __m256 live = _mm256_cmp_ps(x, _mm256_set1_ps(-103.0f), _CMP_NLT_UQ);
+    const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504f)),
+                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375f), x);
+    r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4f), r);
+    __m256 p = _mm256_set1_ps(1.9875691500e-4f);
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.3981999507e-3f));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(8.3334519073e-3f));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(4.1665795894e-2f));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.6666665459e-1f));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(0.5f));
+    p = _mm256_add_ps(_mm256_fmadd_ps(p, _mm256_mul_ps(r, r), r), _mm256_set1_ps(1.0f));
+    const __m256i power = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(power, 1), bias = _mm256_set1_epi32(127);
+    const __m256i other = _mm256_sub_epi32(power, half);
+    const __m256 f0 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+    const __m256 f1 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(other, bias), 23));
+    return _mm256_and_ps(live, _mm256_mul_ps(_mm256_mul_ps(p, f0), f1));
+}
+
+AVX2 static float exps_avx2(float *z, int64_t n, float *max) {
+    __m256 sum = _mm256_setzero_ps(), lanes = _mm256_set1_ps(*max);
+    float most[8];
+    for (int64_t i = 0; i < n; i += 8) {
+        lanes = _mm256_max_ps(_mm256_loadu_ps(z + i), lanes);
+    }
+    _mm256_storeu_ps(most, lanes);
+    for (int i = 0; i < 8; i++) {
+        *max = most[i] > *max ? most[i] : *max;
+    }
+    const __m256 shift = _mm256_set1_ps(*max == -INFINITY ? 0.0f : *max);
+    for (int64_t i = 0; i < n; i += 8) {
+        const __m256 e = exp_8(_mm256_sub_ps(_mm256_loadu_ps(z + i), shift));
+        _mm256_storeu_ps(z + i, e);
+        sum = _mm256_add_ps(sum, e);
+    }
+    return add_lanes(sum);
+}
+
+const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, exps_avx2, NULL};
 
 #endif

@@ -9,6 +9,8 @@
 #include "kernels/mm_avx512_unpack.h"
 #include "kernels/mm_isa.h"
 
+#include <math.h>
+
 enum { MR = 32, NR = 12 };
 
 static inline __mmask16 low_lanes(int n) { return (__mmask16)(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1); }
@@ -200,6 +202,40 @@ static void dots_avx512(const sr__mm_dots *d) {
     }
 }
 
-const sr__mm_isa sr__mm_avx512 = {"avx512", MR, NR, tile_avx512, transpose_avx512, dots_avx512, &sr__codes_avx512};
+/* ---- exponentials --------------------------------------------------------------------------------------------------- */
+
+/* e^x for x <= 0 (2^n * e^r, r within half a step of ln 2): about one unit in the last place; 0 below -103. */
+AVX512_INLINE __m512 exp_16(__m512 x) {
+    const __mmask16 live = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-103.0f), _CMP_NLT_UQ);
+    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), 0);
+    __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x);
+    r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
+    __m512 p = _mm512_set1_ps(1.9875691500e-4f);
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
+    p = _mm512_add_ps(_mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r), _mm512_set1_ps(1.0f));
+    return _mm512_maskz_scalef_ps(live, p, n);
+}
+
+AVX512 static float exps_avx512(float *z, int64_t n, float *max) {
+    __m512 most = _mm512_set1_ps(*max), sum = _mm512_setzero_ps();
+    for (int64_t i = 0; i < n; i += 16) {
+        most = _mm512_max_ps(_mm512_loadu_ps(z + i), most);
+    }
+    *max = _mm512_reduce_max_ps(most);
+    const __m512 shift = _mm512_set1_ps(*max == -INFINITY ? 0.0f : *max);
+    for (int64_t i = 0; i < n; i += 16) {
+        const __m512 e = exp_16(_mm512_sub_ps(_mm512_loadu_ps(z + i), shift));
+        _mm512_storeu_ps(z + i, e);
+        sum = _mm512_add_ps(sum, e);
+    }
+    return _mm512_reduce_add_ps(sum);
+}
+
+const sr__mm_isa sr__mm_avx512 = {"avx512",    MR,          NR, tile_avx512, transpose_avx512, dots_avx512,
+                                  exps_avx512, &sr__codes_avx512};
 
 #endif

@@ -71,6 +71,9 @@ typedef struct sr__mm_isa {
     /* mr rows of k floats, `ld` floats apart, to dst[k][mr] */
     void (*transpose)(const float *src, size_t ld, int64_t k, float *dst);
     void (*dots)(const sr__mm_dots *d);
+    /* z[i] = e^(z[i] - max) for n values, a multiple of 16; -infinity gives 0. Returns their sum. *max, which may be
+     * -infinity, first rises to the largest of z; while it is -infinity all are 0. */
+    float (*exps)(float *z, int64_t n, float *max);
     const sr__codes_isa *codes; /* NULL: quantized rows go through floats */
 } sr__mm_isa;
 

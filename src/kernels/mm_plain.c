@@ -5,6 +5,7 @@
  */
 #include "kernels/mm_isa.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MR = 8, NR = 4, DOT_LANES = 8, DOT_CHUNK = 256 };
@@ -72,4 +73,17 @@ static void dots_plain(const sr__mm_dots *d) {
     }
 }
 
-const sr__mm_isa sr__mm_plain = {"plain", MR, NR, tile_plain, transpose_plain, dots_plain, NULL};
+static float exps_plain(float *z, int64_t n, float *max) {
+    float most = *max, sum = 0.0f;
+    for (int64_t i = 0; i < n; i++) {
+        most = z[i] > most ? z[i] : most;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        z[i] = z[i] == -INFINITY ? 0.0f : expf(z[i] - most);
+        sum += z[i];
+    }
+    *max = most;
+    return sum;
+}
+
+const sr__mm_isa sr__mm_plain = {"plain", MR, NR, tile_plain, transpose_plain, dots_plain, exps_plain, NULL};

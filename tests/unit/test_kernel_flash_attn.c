@@ -1,0 +1,221 @@
+/*
+ * test_kernel_flash_attn.c - FLASH_ATTN_EXT against the formula in double: types of the cache, shared heads, masks,
+ * slopes, soft caps, sinks, more keys than a tile, and rows that are masked throughout.
+ *
+ * Layer: tests.
+ */
+#include "../support/kernel_harness.h"
+
+#include "kernels/mm_isa.h"
+
+static double slope(const kh_case *c, int64_t h) {
+    union { int32_t i; float f; } max_bias = {c->params[1]};
+    const int64_t heads = c->src[0]->tensor.ne[2];
+    if (max_bias.f <= 0) {
+        return 1;
+    }
+    const double n = pow(2, floor(log2((double)heads)));
+    return (double)h < n ? pow(pow(2, -(double)max_bias.f / n), (double)(h + 1))
+                         : pow(pow(2, -(double)max_bias.f / (2 * n)), 2 * ((double)h - n) + 1);
+}
+
+static double score(const kh_case *c, int64_t j, int64_t h, int64_t n, int64_t i3) {
+    union { int32_t i; float f; } scale = {c->params[0]}, cap = {c->params[2]};
+    const sr_tensor *q = &c->src[0]->tensor, *k = &c->src[1]->tensor;
+    double z = 0;
+    for (int64_t d = 0; d < q->ne[0]; d++) {
+        z += kh_get(c->src[0], d, n, h, i3) * kh_get(c->src[1], d, j, h / (q->ne[2] / k->ne[2]), i3);
+    }
+    z *= (double)scale.f;
+    if (cap.f != 0) {
+        z = (double)cap.f * tanh(z / (double)cap.f);
+    }
+    if (c->src[3] != NULL) {
+        const sr_tensor *m = &c->src[3]->tensor;
+        const double mask = kh_get(c->src[3], j, n, h % m->ne[2], i3 % m->ne[3]);
+        z = mask == -INFINITY ? -INFINITY : z + slope(c, h) * mask;
+    }
+    return z;
+}
+
+enum { MOST_KEYS = 256 };
+
+/* Result element [d, h, n, i3]; the weights of a row are kept while d runs. */
+static double attention(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {
+    static double weights[MOST_KEYS], sum;
+    const int64_t keys = c->src[1]->tensor.ne[1], v_head = i[1] / (c->src[0]->tensor.ne[2] / c->src[2]->tensor.ne[2]);
+    if (i[0] == 0) {
+        double max = c->src[4] != NULL ? kh_get(c->src[4], i[1], 0, 0, 0) : -INFINITY;
+        assert_true(keys <= MOST_KEYS);
+        for (int64_t j = 0; j < keys; j++) {
+            weights[j] = score(c, j, i[1], i[2], i[3]);
+            max = fmax(max, weights[j]);
+        }
+        sum = c->src[4] != NULL ? exp(kh_get(c->src[4], i[1], 0, 0, 0) - max) : 0;
+        for (int64_t j = 0; j < keys; j++) {
+            weights[j] = max == -INFINITY ? 0 : exp(weights[j] - max);
+            sum += weights[j];
+        }
+    }
+    double out = 0;
+    for (int64_t j = 0; j < keys; j++) {
+        out += weights[j] > 0 ? weights[j] * kh_get(c->src[2], i[0], j, v_head, i[3]) : 0;
+    }
+    return sum > 0 ? out / sum : 0;
+}
+
+typedef struct setup {
+    int k_type, v_type;
+    int64_t dk, dv, n, keys, heads, k_heads, v_heads, batch;
+    int64_t mask_heads, mask_batch; /* 0: no mask */
+    double max_bias, softcap;
+    bool sinks;
+} setup;
+
+static kh_case make(const setup *s, kh_layout layout) {
+    kh_case c = {.op = SR_OP_FLASH_ATTN_EXT, .n_src = 5};
+    c.params[0] = kh_bits(1 / sqrt((double)s->dk));
+    c.params[1] = kh_bits(s->max_bias);
+    c.params[2] = kh_bits(s->softcap);
+    c.src[0] = kh_fill(kh_new(SR_TYPE_F32, layout, s->dk, s->n, s->heads, s->batch), 1, -3, 3);
+    c.src[1] = kh_fill(kh_new(s->k_type, layout, s->dk, s->keys, s->k_heads, s->batch), 2, -1, 1);
+    c.src[2] = kh_fill(kh_new(s->v_type, layout, s->dv, s->keys, s->v_heads, s->batch), 3, -1, 1);
+    if (s->mask_heads > 0) {
+        c.src[3] = kh_fill(kh_new(SR_TYPE_F16, KH_CONTIGUOUS, s->keys + 5, s->n + 3, s->mask_heads, s->mask_batch), 4, -4, 0);
+        KH_EACH(c.src[3], i) {
+            if (i.at[0] > i.at[1] + s->keys / 3 || i.at[0] % 7 == 3) {
+                kh_set(c.src[3], KH_I(i), -INFINITY);
+            }
+        }
+    }
+    if (s->sinks) {
+        c.src[4] = kh_fill(kh_new(SR_TYPE_F32, KH_CONTIGUOUS, s->heads, 1, 1, 1), 5, -1, 3);
+    }
+    c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, s->dv, s->heads, s->n, s->batch);
+    return c;
+}
+
+static void check(const setup *s, kh_layout layout) {
+    for (int level = SR__MM_PLAIN; level <= SR__MM_AVX512; level++) {
+        if (sr__mm_isa_limit((sr__mm_level)level)) {
+            kh_case c = make(s, layout);
+            kh_check_within(&c, attention, 1e-5);
+            kh_case_free(&c);
+        }
+    }
+    (void)sr__mm_isa_limit(SR__MM_AVX512);
+}
+
+static void test_shapes(void **state) {
+    (void)state;
+    static const setup SETUPS[] = {
+        {SR_TYPE_F32, SR_TYPE_F32, 16, 16, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, false},
+        {SR_TYPE_F32, SR_TYPE_F32, 24, 40, 3, 70, 4, 2, 4, 2, 0, 0, 0, 0, false},
+        {SR_TYPE_F16, SR_TYPE_F16, 40, 24, 5, 64, 6, 2, 3, 1, 1, 1, 0, 0, false},
+        {SR_TYPE_BF16, SR_TYPE_F32, 32, 32, 2, 65, 6, 6, 1, 2, 3, 2, 0, 0, true},
+        {SR_TYPE_F16, SR_TYPE_F32, 8, 9, 20, 130, 12, 3, 3, 1, 12, 1, 8, 0, false},
+        {SR_TYPE_F32, SR_TYPE_F16, 17, 33, 4, 129, 5, 1, 1, 2, 1, 2, 4, 30, true},
+        {SR_TYPE_F32, SR_TYPE_F32, 16, 16, 33, 63, 8, 1, 1, 1, 0, 0, 0, 5, true},
+    };
+    for (int i = 0; i < SR_COUNT(SETUPS); i++) {
+        check(&SETUPS[i], KH_CONTIGUOUS);
+        check(&SETUPS[i], KH_PERMUTED);
+    }
+    check(&SETUPS[1], KH_OUTER_GAPS);
+}
+
+static void test_quantized_cache(void **state) {
+    (void)state;
+    static const int TYPES[] = {SR_TYPE_Q8_0, SR_TYPE_Q4_0, SR_TYPE_Q5_1, SR_TYPE_IQ4_NL};
+    for (int i = 0; i < SR_COUNT(TYPES); i++) {
+        const setup s = {TYPES[i], TYPES[SR_COUNT(TYPES) - 1 - i], 64, 32, 3, 70, 4, 2, 2, 1, 1, 1, 0, 0, false};
+        check(&s, KH_CONTIGUOUS);
+    }
+    const setup large = {SR_TYPE_Q4_K, SR_TYPE_Q6_K, 256, 256, 2, 20, 2, 1, 1, 1, 0, 0, 0, 0, false};
+    check(&large, KH_CONTIGUOUS);
+}
+
+static void test_no_keys(void **state) {
+    (void)state;
+    const setup s = {SR_TYPE_F32, SR_TYPE_F32, 16, 16, 2, 0, 2, 2, 2, 1, 0, 0, 0, 0, false};
+    setup sunk = s;
+    sunk.sinks = true;
+    check(&s, KH_CONTIGUOUS);
+    check(&sunk, KH_CONTIGUOUS);
+}
+
+static void test_masked_throughout(void **state) {
+    (void)state; /* a masked row gives zeros, and what masked keys and values hold does not matter */
+    const setup s = {SR_TYPE_F32, SR_TYPE_F32, 16, 24, 3, 130, 4, 2, 2, 1, 1, 1, 0, 0, false};
+    for (int sinks = 0; sinks < 2; sinks++) {
+        kh_case c = make(&s, KH_CONTIGUOUS);
+        if (sinks != 0) {
+            c.src[4] = kh_fill(kh_new(SR_TYPE_F32, KH_CONTIGUOUS, 4, 1, 1, 1), 5, -1, 3);
+        }
+        for (int64_t j = 0; j < 130; j++) {
+            kh_set(c.src[3], j, 1, 0, 0, -INFINITY);
+            if (j >= 60) {
+                kh_set(c.src[3], j, 0, 0, 0, -INFINITY);
+                kh_set(c.src[3], j, 2, 0, 0, j < 129 ? -INFINITY : 0);
+            }
+        }
+        for (int64_t d = 0; d < 16; d++) {
+            kh_set(c.src[1], d, 100, 0, 0, NAN);
+            kh_set(c.src[2], d, 100, 1, 0, INFINITY);
+            kh_set(c.src[2], d, 110, 1, 0, NAN);
+        }
+        kh_check_within(&c, attention, 1e-5);
+        kh_case_free(&c);
+    }
+}
+
+static void test_odd_value_of_an_open_key(void **state) {
+    (void)state; /* an infinity reaches the columns that see it and no others */
+    const setup s = {SR_TYPE_F32, SR_TYPE_F32, 16, 16, 3, 20, 2, 2, 2, 1, 1, 1, 0, 0, false};
+    kh_case c = make(&s, KH_CONTIGUOUS);
+    kh_set(c.src[3], 5, 0, 0, 0, -INFINITY);
+    kh_set(c.src[3], 5, 1, 0, 0, 0);
+    kh_set(c.src[3], 5, 2, 0, 0, -INFINITY);
+    kh_set(c.src[2], 2, 5, 0, 0, INFINITY);
+    assert_true(kh_run(&c, 2, NULL));
+    KH_EACH(c.dst, i) {
+        assert_int_equal(isfinite(kh_get(c.dst, KH_I(i))) == 0, i.at[0] == 2 && i.at[1] == 0 && i.at[2] == 1);
+    }
+    kh_case_free(&c);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    const setup s = {SR_TYPE_F32, SR_TYPE_F32, 16, 16, 2, 4, 4, 2, 2, 1, 1, 1, 0, 0, true};
+    kh_case c = make(&s, KH_CONTIGUOUS);
+    assert_null(kh_refuse(&c));
+    c.src[1]->tensor.type = SR_TYPE_I32;
+    kh_check_refused(&c, "of this type have no kernel");
+    c.src[1]->tensor.type = SR_TYPE_F32;
+    c.src[1]->tensor.ne[2] = 3;
+    kh_check_refused(&c, "do not fit together");
+    c.src[1]->tensor.ne[2] = 2;
+    c.src[3]->tensor.ne[0] = 3;
+    kh_check_refused(&c, "the mask does not fit");
+    c.src[4]->tensor.ne[0] = 3;
+    kh_check_refused(&c, "one sink for each head");
+    c.src[4]->tensor.ne[0] = 4;
+    kh_operand *mask = c.src[3];
+    c.src[3] = NULL;
+    c.params[1] = kh_bits(8);
+    kh_check_refused(&c, "max_bias needs a mask");
+    kh_free(mask);
+    kh_case_free(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_quantized_cache),
+        cmocka_unit_test(test_no_keys),
+        cmocka_unit_test(test_masked_throughout),
+        cmocka_unit_test(test_odd_value_of_an_open_key),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
