@@ -157,7 +157,7 @@ static sr_status load(const char *path, const char *text, size_t length, const c
         return sr__fail_memory(err);
     }
     sr__arena_init(&d->arena, 0);
-    sr__arena_init(&ld->json, 1 << 20);
+    sr__arena_init(&ld->json, 96 * 1024); /* below what malloc maps and unmaps: pages are touched once */
     sr__arena_init(&ld->scratch, 0);
     ld->d = d;
     ld->options = options ? options : &defaults;
