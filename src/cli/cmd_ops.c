@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 
-enum { EXTENT = 64, TEXT_COLUMN = 54 };
+enum { EXTENT = 64, TEXT_COLUMN = 58 };
 
 /* ---- one node to ask about -------------------------------------------------------------------------------------- */
 
@@ -104,7 +104,7 @@ static void put_executors(sr__str *s, int op, const sr_machine *machine, const s
     int32_t node = -1;
     sr_graph *graph = example(op, NULL, &node);
     const size_t start = s->length;
-    for (int b = 0; machine != NULL && b < machine->n_backends; b++) {
+    for (int b = machine != NULL ? machine->n_backends - 1 : -1; b >= 0; b--) { /* the CPU first */
         const sr_backend *backend = machine->backends[b];
         const bool yes = has_host_kernels(backend->name) ? sr__kernel_get(op)->run != NULL
                                                          : graph != NULL && executes(backend, graph, node) &&

@@ -12,9 +12,35 @@ static void warn(void *user, const char *message) {
     }
 }
 
+static sr_status read_standard_input(sr__str *text, sr_error *err) {
+    char part[64 * 1024];
+    size_t n;
+    while ((n = fread(part, 1, sizeof(part), stdin)) > 0 && !text->failed) {
+        sr__str_append(text, part, n);
+    }
+    if (text->failed) {
+        return sr__fail_memory(err);
+    }
+    return ferror(stdin) != 0 ? sr__fail(err, SR_IO, "standard input cannot be read") : SR_OK;
+}
+
+static sr_status load(const char *path, const sr_load_options *options, sr_description **out_description, sr_error *err) {
+    if (strcmp(path, "-") != 0) {
+        return sr_description_load(path, options, out_description, err);
+    }
+    sr__str text = {0};
+    sr_status status = read_standard_input(&text, err);
+    if (status == SR_OK) {
+        status = sr_description_load_text(sr__str_text(&text), text.length, "standard input", "", options, out_description,
+                                          err);
+    }
+    sr__str_free(&text);
+    return status;
+}
+
 int cli_load(const char *path, const cli_options *options, bool no_memory, sr_description **out_description) {
     cli_options copy = *options;
-    const sr_load_options load = {
+    const sr_load_options load_options = {
         .backends_file = options->backends_file,
         .params = options->params.texts,
         .n_params = options->params.n,
@@ -31,7 +57,7 @@ int cli_load(const char *path, const cli_options *options, bool no_memory, sr_de
         .warn_user = &copy,
     };
     sr_error err = {0};
-    const sr_status status = sr_description_load(path, &load, out_description, &err);
+    const sr_status status = load(path, &load_options, out_description, &err);
     const int exit_status = status == SR_OK ? 0 : cli_error(&err, strcmp(path, "-") == 0 ? "standard input" : path);
     sr_error_clear(&err);
     return exit_status;

@@ -32,6 +32,9 @@ void cli_message(const char *fmt, ...) {
 int cli_error(const sr_error *err, const char *file) {
     sr__str line = {0};
     const char *name = err->file != NULL ? err->file : file;
+    if (err->file == NULL && file != NULL && strstr(sr_error_message(err), file) != NULL) {
+        name = NULL; /* "cannot read 'graph.json': ..." says it */
+    }
     if (name != NULL) {
         sr__str_puts(&line, name);
         if (err->line > 0) {

@@ -1,0 +1,3 @@
+"$SCHED_RUN" --check wrong-values.json
+echo "status $?"
+"$SCHED_RUN" --check -n wrong-values.json

@@ -1,0 +1,1 @@
+"$SCHED_RUN" --check small.json values.json opaque.json failing.json

@@ -1,0 +1,1 @@
+"$SCHED_RUN" --check -q values.json wrong-values.json

@@ -1,0 +1,1 @@
+"$SCHED_RUN" --check -n -f ggml -d 1 values.json

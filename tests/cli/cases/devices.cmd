@@ -1,0 +1,1 @@
+"$SCHED_RUN" devices | sed -n "s/^\(cpu\|sim\|null\) .*/\1/p"

@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -f dot wild.json

@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -f ggml small.json

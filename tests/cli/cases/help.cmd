@@ -1,0 +1,1 @@
+"$SCHED_RUN" --help; "$SCHED_RUN" help expand; "$SCHED_RUN" devices -h

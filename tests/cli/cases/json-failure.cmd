@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -f json failing.json | sed "s/\"seconds\": {.*}/\"seconds\": {}/"

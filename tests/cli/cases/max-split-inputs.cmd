@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -d 1 -f ggml --max-split-inputs 1 layers.json

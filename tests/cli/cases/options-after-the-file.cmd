@@ -1,0 +1,1 @@
+"$SCHED_RUN" small.json -n -d 0

@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -d 0 -p n_tokens=1 small.json

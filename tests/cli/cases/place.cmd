@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -d 1 -P "^output=GPU0" small.json

@@ -1,0 +1,1 @@
+"$SCHED_RUN" run -n -d 0 small.json

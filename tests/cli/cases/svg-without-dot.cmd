@@ -1,0 +1,1 @@
+PATH=/nowhere "$SCHED_RUN" -n -f svg small.json

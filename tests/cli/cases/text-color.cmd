@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -d 1 --color always small.json

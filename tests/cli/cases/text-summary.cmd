@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -d 0 small.json

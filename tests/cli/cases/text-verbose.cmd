@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -v small.json | grep -v "^    seconds "

@@ -1,0 +1,1 @@
+"$SCHED_RUN" --version; "$SCHED_RUN" expand -V
