@@ -59,11 +59,17 @@ static sr_status unknown_tensor(sr__loader *ld, const build *b, const char *id, 
     return status;
 }
 
+/* Most sources are the tensor before: no table is needed to find that one. */
+static int32_t find_id(const sr_graph *graph, const char *id) {
+    int32_t last = graph->n_tensors - 1;
+    return last >= 0 && strcmp(graph->tensors[last].id, id) == 0 ? last : sr_graph_find(graph, id);
+}
+
 static sr_status find_tensor(sr__loader *ld, const build *b, const cJSON *json, const sr__at *at, int32_t *out) {
     const char *id;
     sr_status status;
     SR_TRY(sr__string(ld, json, at, &id));
-    *out = sr_graph_find(b->graph, id);
+    *out = find_id(b->graph, id);
     if (*out < 0) {
         SR_TRY(unknown_tensor(ld, b, id, at));
     }
@@ -351,7 +357,7 @@ static sr_status load_sources(sr__loader *ld, const build *b, const cJSON *json,
         }
         const char *id;
         SR_TRY(sr__string(ld, child, &element, &id));
-        *src = sr_graph_find(b->graph, id);
+        *src = find_id(b->graph, id);
         if (*src < 0) {
             *src = strcmp(id, spec->id) == 0 ? SR_SELF : -1;
             SR_TRY(*src == SR_SELF ? SR_OK : unknown_tensor(ld, b, id, &element));
