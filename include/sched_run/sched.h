@@ -123,11 +123,12 @@ typedef struct sr_layout {
     const int32_t *split_nodes;    /* position in view.nodes of each split's first own node; n_splits + 1 entries */
     const sr_address *addresses;   /* by id; buffer_id -1 where the scheduler allocated nothing; NULL before allocation */
 
-    bool reallocated;              /* memory was planned (again) for this graph */
+    bool replanned;                /* memory was planned (again) for this graph */
+    bool reallocated;              /* by the scheduler: with one backend the allocator replans without its knowing */
     bool backend_ids_changed;
     bool unexpected;               /* neither the ids nor the size of the graph had changed */
     bool first_allocation;         /* nothing had been planned before */
-    sr_misfit misfit;              /* why, if reallocated (a reserve has none) */
+    sr_misfit misfit;              /* why, if replanned (a reserve has none) */
     int64_t graph_copy_size, prev_graph_copy_size; /* max(nodes, leafs) + splits * 30 * 2 * copies */
     const size_t *compute_buffer_size; /* by backend; 0 where the type was counted before */
     const bool *grew;              /* by backend: its buffer had memory and got more */

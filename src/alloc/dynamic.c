@@ -63,6 +63,7 @@ static sr_status open_chunk(sr__dynamic *dynamic, size_t size) {
     sr__chunk *chunk = &dynamic->chunks[dynamic->n_chunks];
     chunk->n_blocks = 0;
     chunk->high_water = 0;
+    chunk->has_empty = false;
     size_t room = size > dynamic->max_size ? size : dynamic->max_size;
     if (dynamic->n_chunks == dynamic->max_chunks - 1) {
         room = endless;
@@ -146,11 +147,8 @@ sr_status sr__dynamic_take(sr__dynamic *dynamic, size_t size, int *out_chunk, si
     return SR_OK;
 }
 
-sr_status sr__dynamic_give(sr__dynamic *dynamic, int c, size_t offset, size_t size) {
-    sr__align_up(size, dynamic->alignment, &size);
-    sr__chunk *chunk = &dynamic->chunks[c];
-    /* The first block that begins after the offset; the one before it is the only other that can touch the range.
-     * An empty range (an empty tensor) may leave a block of no size behind: the reference's lists hold such, too. */
+/* The first block that begins after the offset. */
+static int find_after(const sr__chunk *chunk, size_t offset) {
     int lo = 0, hi = chunk->n_blocks;
     while (lo < hi) {
         const int mid = (lo + hi) / 2;
@@ -160,25 +158,54 @@ sr_status sr__dynamic_give(sr__dynamic *dynamic, int c, size_t offset, size_t si
             hi = mid;
         }
     }
-    sr__block *before = lo > 0 ? &chunk->blocks[lo - 1] : NULL;
-    sr__block *after = lo < chunk->n_blocks ? &chunk->blocks[lo] : NULL;
-    const bool touches_before = before && before->offset + before->size == offset;
-    const bool touches_after = after && after->offset == offset + size;
-    if (touches_before) {
-        before->size += size;
-        if (touches_after) {
-            before->size += after->size;
-            remove_block(chunk, lo);
+    return lo;
+}
+
+/* Gives back to the end or the beginning of block i, which may then touch its neighbour in the list. */
+static void merge_into(sr__chunk *chunk, int i, size_t offset, size_t size) {
+    sr__block *block = &chunk->blocks[i];
+    if (block->offset + block->size == offset) {
+        block->size += size;
+        if (i + 1 < chunk->n_blocks && block->offset + block->size == chunk->blocks[i + 1].offset) {
+            block->size += chunk->blocks[i + 1].size;
+            remove_block(chunk, i + 1);
         }
-        return SR_OK;
+        return;
     }
-    if (size == 0 && before && before->offset == offset) {
-        return SR_OK;
+    block->offset = offset;
+    block->size += size;
+    if (i > 0 && chunk->blocks[i - 1].offset + chunk->blocks[i - 1].size == offset) {
+        chunk->blocks[i - 1].size += block->size;
+        remove_block(chunk, i);
     }
-    if (touches_after) {
-        after->offset = offset;
-        after->size += size;
-        return SR_OK;
+}
+
+/* Where a block goes: before the first that does not begin before it. */
+static int find_place(const sr__chunk *chunk, size_t offset) {
+    int at = chunk->has_empty ? 0 : find_after(chunk, offset);
+    while (chunk->has_empty && at < chunk->n_blocks && chunk->blocks[at].offset < offset) {
+        at++;
     }
-    return insert_block(chunk, lo, offset, size);
+    return at;
+}
+
+/*
+ * Only the neighbours by offset can touch what is given back, so they are found by binary search - unless the chunk
+ * has ever held a block of no size (an empty tensor that was freed): such may lie inside a larger one, upset the order
+ * of the list and hide neighbours from each other.  The reference walks its whole list, and so do we then.
+ */
+sr_status sr__dynamic_give(sr__dynamic *dynamic, int c, size_t offset, size_t size) {
+    sr__align_up(size, dynamic->alignment, &size);
+    sr__chunk *chunk = &dynamic->chunks[c];
+    const int after = chunk->has_empty ? 0 : find_after(chunk, offset);
+    for (int i = after > 0 ? after - 1 : 0; i < chunk->n_blocks && (chunk->has_empty || i <= after); i++) {
+        const sr__block *block = &chunk->blocks[i];
+        if (block->offset + block->size == offset || offset + size == block->offset) {
+            merge_into(chunk, i, offset, size);
+            return SR_OK;
+        }
+    }
+    const int at = find_place(chunk, offset);
+    chunk->has_empty |= size == 0;
+    return insert_block(chunk, at, offset, size);
 }

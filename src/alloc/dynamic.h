@@ -16,6 +16,7 @@ typedef struct sr__chunk {
     size_t cap;
     int n_blocks;
     size_t high_water;
+    bool has_empty; /* has ever held a block of no size */
 } sr__chunk;
 
 typedef struct sr__dynamic {

@@ -188,7 +188,7 @@ static sr_status replace_memory(sr__memory *memory, sr_error *err) {
         memory->n_chunks = c + 1;
     }
     memory->held = true;
-    memory->grew = old_size > 0 && held_size(memory) > old_size;
+    memory->grew = old_size > 0; /* by some chunk: the sum may be less than before */
     return SR_OK;
 }
 

@@ -224,12 +224,13 @@ sr_status sr__sched_allocate(sr_sched *sched, sr_error *err) {
     layout->backend_ids_changed =
         find_moved(sched, sched->node_ids, sched->prev_node_ids, sched->n_nodes, sched->nodes, false, &layout->misfit) ||
         find_moved(sched, sched->leaf_ids, sched->prev_leaf_ids, sched->n_leafs, sched->leafs, true, &layout->misfit);
-    layout->reallocated = layout->backend_ids_changed ||
-                          !sr_graph_allocator_fits(sched->allocator, &layout->view, &layout->misfit);
+    layout->replanned = layout->backend_ids_changed ||
+                        !sr_graph_allocator_fits(sched->allocator, &layout->view, &layout->misfit);
+    layout->reallocated = layout->replanned && sched->n_backends > 1; /* alone, the allocator does it by itself */
     sr_status status = SR_OK;
-    if (layout->reallocated) {
-        layout->unexpected =
-            !layout->backend_ids_changed && layout->prev_graph_copy_size == layout->graph_copy_size;
+    if (layout->replanned) {
+        layout->unexpected = layout->reallocated && !layout->backend_ids_changed &&
+                             layout->prev_graph_copy_size == layout->graph_copy_size;
         status = reserve_again(sched, err);
         sched->planned = true;
     }

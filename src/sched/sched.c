@@ -296,7 +296,7 @@ sr_status sr_sched_alloc_graph(sr_sched *s, const sr_graph *graph, sr_error *err
     const double start = now();
     SR_TRY(sr__sched_allocate(s, err));
     s->layout.seconds_allocate = now() - start;
-    if (s->layout.reallocated) {
+    if (s->layout.replanned) {
         note_growth(s);
     }
     s->is_alloc = true;
