@@ -54,14 +54,15 @@ struct sr_buffer_type {
 /* size 0 gives a buffer without memory. */
 SR_API sr_status sr_buffer_type_alloc(sr_buffer_type *type, size_t size, sr_buffer **out_buffer, sr_error *err);
 SR_API size_t sr_buffer_type_alloc_size(const sr_buffer_type *type, const sr_graph_view *view, int32_t tensor);
-/* The host's own buffer type, "CPU": alignment 32, no maximum. Shared by the cpu and blas devices and any sim that asks. */
+/* The host's own buffer type, "CPU": alignment 32, no maximum.  Of the cpu and blas devices and any sim that asks. */
 SR_API sr_buffer_type *sr_host_buffer_type(void);
 
 /* ---- buffers -------------------------------------------------------------------------------------------------- */
 
 typedef struct sr_buffer_i {
     void (*free)(sr_buffer *buffer); /* of the buffer itself too */
-    sr_status (*init_tensor)(sr_buffer *buffer, const sr_graph_view *view, int32_t tensor, sr_error *err); /* optional */
+    /* Optional. */
+    sr_status (*init_tensor)(sr_buffer *buffer, const sr_graph_view *view, int32_t tensor, sr_error *err);
     sr_status (*memset)(sr_buffer *buffer, uint8_t value, size_t offset, size_t size, sr_error *err);
     sr_status (*set)(sr_buffer *buffer, const void *data, size_t offset, size_t size, sr_error *err);
     sr_status (*get)(const sr_buffer *buffer, void *data, size_t offset, size_t size, sr_error *err);
@@ -180,11 +181,13 @@ typedef struct sr_backend_i {
     void (*free)(sr_backend *backend);
     void (*set_threads)(sr_backend *backend, int n_threads); /* optional */
     sr_status (*synchronize)(sr_backend *backend, sr_error *err); /* optional: nothing is ever queued */
-    sr_status (*set_async)(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size, sr_error *err);
-    sr_status (*get_async)(sr_backend *backend, const sr_buffer *src, void *data, size_t offset, size_t size, sr_error *err);
+    sr_status (*set_async)(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size,
+                           sr_error *err);
+    sr_status (*get_async)(sr_backend *backend, const sr_buffer *src, void *data, size_t offset, size_t size,
+                           sr_error *err);
     /* Queues a copy after what both backends have queued; *done = false: it cannot.  Optional. */
-    sr_status (*copy_async)(sr_backend *src_backend, sr_backend *dst_backend, const sr_storage *src, const sr_storage *dst,
-                            size_t size, bool *done, sr_error *err);
+    sr_status (*copy_async)(sr_backend *src_backend, sr_backend *dst_backend, const sr_storage *src,
+                            const sr_storage *dst, size_t size, bool *done, sr_error *err);
     /* Runs the view's nodes in order; may return before they are done.  NULL: this build cannot execute there. */
     sr_status (*compute)(sr_backend *backend, const sr_graph_view *view, sr_error *err);
     sr_status (*event_record)(sr_backend *backend, sr_event *event, sr_error *err);
@@ -219,9 +222,11 @@ struct sr_backend {
  * Whether it runs the node: NONE always; a recorded answer if the node has one; then the description's rules; then the
  * device (a cpu with an `ops` key says yes to what this build can name).  out_why may be NULL.
  */
-SR_API bool sr_backend_supports_op(const sr_backend *backend, const sr_graph_view *view, int32_t tensor, sr_refusal *out_why);
+SR_API bool sr_backend_supports_op(const sr_backend *backend, const sr_graph_view *view, int32_t tensor,
+                                   sr_refusal *out_why);
 /* Whether it can execute the node, whatever the rules say; a backend without `compute` cannot.  out_why may be NULL. */
-SR_API bool sr_backend_can_execute(const sr_backend *backend, const sr_graph_view *view, int32_t tensor, const char **out_why);
+SR_API bool sr_backend_can_execute(const sr_backend *backend, const sr_graph_view *view, int32_t tensor,
+                                   const char **out_why);
 SR_API bool sr_backend_supports_buffer_type(const sr_backend *backend, const sr_buffer_type *type);
 SR_API bool sr_backend_offload_op(const sr_backend *backend, const sr_graph_view *view, int32_t tensor);
 /* Whether its device may ask for offload at all; a recorded answer can say so for any. */
@@ -230,12 +235,16 @@ SR_API bool sr_backend_can_offload(const sr_backend *backend);
 SR_API void sr_backend_set_threads(sr_backend *backend, int n_threads);
 SR_API sr_status sr_backend_synchronize(sr_backend *backend, sr_error *err);
 /* Queues if the backend can, else synchronizes it and copies at once. */
-SR_API sr_status sr_backend_set_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size, sr_error *err);
-SR_API sr_status sr_backend_get_async(sr_backend *backend, const sr_buffer *src, void *data, size_t offset, size_t size, sr_error *err);
-SR_API sr_status sr_backend_set_2d_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size,
-                                         size_t n, size_t stride_buffer, size_t stride_data, sr_error *err);
-SR_API sr_status sr_backend_get_2d_async(sr_backend *backend, const sr_buffer *src, void *data, size_t offset, size_t size,
-                                         size_t n, size_t stride_buffer, size_t stride_data, sr_error *err);
+SR_API sr_status sr_backend_set_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size,
+                                      sr_error *err);
+SR_API sr_status sr_backend_get_async(sr_backend *backend, const sr_buffer *src, void *data, size_t offset, size_t size,
+                                      sr_error *err);
+SR_API sr_status sr_backend_set_2d_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset,
+                                         size_t size, size_t n, size_t stride_buffer, size_t stride_data,
+                                         sr_error *err);
+SR_API sr_status sr_backend_get_2d_async(sr_backend *backend, const sr_buffer *src, void *data, size_t offset,
+                                         size_t size, size_t n, size_t stride_buffer, size_t stride_data,
+                                         sr_error *err);
 SR_API sr_status sr_backend_copy_async(sr_backend *src_backend, sr_backend *dst_backend, const sr_storage *src,
                                        const sr_storage *dst, size_t size, sr_error *err);
 SR_API sr_status sr_backend_compute_async(sr_backend *backend, const sr_graph_view *view, sr_error *err);
@@ -247,7 +256,7 @@ SR_API sr_status sr_event_record(sr_event *event, sr_backend *backend, sr_error 
 SR_API sr_status sr_event_synchronize(sr_event *event, sr_error *err);
 SR_API sr_status sr_event_wait(sr_backend *backend, sr_event *event, sr_error *err);
 
-/* ---- the registry: which devices this build and machine have ------------------------------------------------------ */
+/* ---- the registry: which devices this build and machine have ----------------------------------------------------- */
 
 /* bytes = expression over ne0..ne3 and nbytes, beyond the tensor's own, for nodes that the rule matches. */
 typedef struct sr_alloc_extra { sr_rule rule; char *bytes; } sr_alloc_extra;
@@ -274,7 +283,15 @@ typedef struct sr_backend_config {
     int n_alloc_extra;
     bool events, async;           /* sim: true, true */
     sr_speed speed;
-    struct { bool given; int64_t alloc_after; bool has_compute_op; sr_rule compute_op; int64_t copy_nth; } fail; /* sim; -1 unset; moved */
+    /* Faults, sim; -1: unset; moved.  An allocation fails that brings the bytes ever allocated above alloc_after; so do
+     * a node that compute_op matches and the copy_nth transfer into or out of its memory, counting from 1. */
+    struct {
+        bool given;
+        int64_t alloc_after;
+        bool has_compute_op;
+        sr_rule compute_op;
+        int64_t copy_nth;
+    } fail;
 } sr_backend_config;
 
 SR_API void sr_backend_config_init(sr_backend_config *config);
@@ -287,19 +304,19 @@ typedef struct sr_driver {
     int (*device_count)(const char **out_why_none); /* devices present on this machine */
     sr_status (*device_describe)(int index, const char **out_description, size_t *out_free, size_t *out_total);
     /*
-     * A device configured for one backend of a description; the machine owns it.  config lives as long as the device and
-     * has the name of the backend.  buffer_type: an existing type that the description names, or NULL: the device brings
-     * its own, called config->buffer_type or, that being NULL, config->name, and frees it with itself.
+     * A device configured for one backend of a description; the machine owns it.  config lives as long as the device
+     * and has the name of the backend.  buffer_type: an existing type that the description names, or NULL: the device
+     * brings its own, called config->buffer_type or, that being NULL, config->name, and frees it with itself.
      */
-    sr_status (*device_new)(int index, const sr_backend_config *config, sr_buffer_type *buffer_type, sr_device **out_device,
-                            sr_error *err);
+    sr_status (*device_new)(int index, const sr_backend_config *config, sr_buffer_type *buffer_type,
+                            sr_device **out_device, sr_error *err);
     bool configurable;          /* takes the keys that a simulated device has */
 } sr_driver;
 
 /* The drivers of this build, ended by NULL (src/backends/backends.c). */
 SR_API const sr_driver *const *sr_drivers(void);
 
-/* ---- the machine: the backends of one description ------------------------------------------------------------------ */
+/* ---- the machine: the backends of one description ---------------------------------------------------------------- */
 
 typedef struct sr_machine {
     sr_backend **backends;          /* priority order, the last a CPU */
@@ -313,8 +330,8 @@ SR_API sr_status sr_machine_new(sr_machine **out_machine, sr_error *err);
 /* A further buffer type by name; host types are host memory.  SR_INVALID if the name is taken. */
 SR_API sr_status sr_machine_add_buffer_type(sr_machine *machine, const char *name, size_t alignment, size_t max_size,
                                             bool host, sr_error *err);
-/* Opens a device and adds the backend; rules move out of config, on failure too.  SR_UNAVAILABLE lists the devices there
- * are; SR_INVALID for a name that is taken, an unknown buffer type, a key that the device does not take. */
+/* Opens a device and adds the backend; rules move out of config, on failure too.  SR_UNAVAILABLE lists the devices that
+ * there are; SR_INVALID for a name that is taken, an unknown buffer type, a key that the device does not take. */
 SR_API sr_status sr_machine_add_backend(sr_machine *machine, sr_backend_config *config, sr_error *err);
 /* Resolves `accepts` names, checks that the last backend is a CPU and that each accepts its default type. */
 SR_API sr_status sr_machine_finish(sr_machine *machine, sr_error *err);

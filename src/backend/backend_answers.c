@@ -64,7 +64,8 @@ bool sr_backend_supports_op(const sr_backend *backend, const sr_graph_view *view
     return yes;
 }
 
-bool sr_backend_can_execute(const sr_backend *backend, const sr_graph_view *view, int32_t tensor, const char **out_why) {
+bool sr_backend_can_execute(const sr_backend *backend, const sr_graph_view *view, int32_t tensor,
+                            const char **out_why) {
     const char *ignored;
     const char **why = out_why ? out_why : &ignored;
     *why = NULL;

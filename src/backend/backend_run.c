@@ -31,8 +31,10 @@ static sr_status check_range(const sr_backend *backend, const char *what, const 
     if (offset <= buffer->size && size <= buffer->size - offset) {
         return SR_OK;
     }
-    return of_backend(backend, sr__fail(err, SR_INVALID, "%s of %zu bytes at offset %zu is outside the '%s' buffer of %zu "
-                                        "bytes", what, size, offset, buffer->type->name, buffer->size), err);
+    const char *type = buffer->type->name;
+    const sr_status status = sr__fail(err, SR_INVALID, "%s of %zu bytes at offset %zu is outside the '%s' buffer of %zu"
+                                      " bytes", what, size, offset, type, buffer->size);
+    return of_backend(backend, status, err);
 }
 
 /* ---- transfers ------------------------------------------------------------------------------------------------ */
@@ -72,8 +74,8 @@ sr_status sr_backend_set_2d_async(sr_backend *backend, sr_buffer *dst, const voi
         return status == SR_OK ? sr_buffer_set_2d(dst, data, offset, size, n, stride_buffer, stride_data, err) : status;
     }
     for (size_t i = 0; i < n && size > 0 && status == SR_OK; i++) {
-        status = sr_backend_set_async(backend, dst, (const char *)data + i * stride_data, offset + i * stride_buffer, size,
-                                      err);
+        const char *from = (const char *)data + i * stride_data;
+        status = sr_backend_set_async(backend, dst, from, offset + i * stride_buffer, size, err);
     }
     return status;
 }
@@ -86,7 +88,8 @@ sr_status sr_backend_get_2d_async(sr_backend *backend, const sr_buffer *src, voi
         return status == SR_OK ? sr_buffer_get_2d(src, data, offset, size, n, stride_buffer, stride_data, err) : status;
     }
     for (size_t i = 0; i < n && size > 0 && status == SR_OK; i++) {
-        status = sr_backend_get_async(backend, src, (char *)data + i * stride_data, offset + i * stride_buffer, size, err);
+        char *to = (char *)data + i * stride_data;
+        status = sr_backend_get_async(backend, src, to, offset + i * stride_buffer, size, err);
     }
     return status;
 }

@@ -26,8 +26,8 @@ static sr_status check_range(const sr_buffer *buffer, const char *what, size_t o
     if (offset <= buffer->size && size <= buffer->size - offset) {
         return SR_OK;
     }
-    return sr__fail(err, SR_INVALID, "%s of %zu bytes at offset %zu is outside the '%s' buffer of %zu bytes", what, size,
-                    offset, buffer->type->name, buffer->size);
+    return sr__fail(err, SR_INVALID, "%s of %zu bytes at offset %zu is outside the '%s' buffer of %zu bytes", what,
+                    size, offset, buffer->type->name, buffer->size);
 }
 
 sr_status sr_buffer_memset(sr_buffer *buffer, uint8_t value, size_t offset, size_t size, sr_error *err) {
@@ -56,7 +56,8 @@ static sr_status check_pieces(const sr_buffer *buffer, const char *what, size_t 
                               size_t stride, sr_error *err) {
     size_t span;
     if (!sr__mul_size(n - 1, stride, &span) || !sr__add_size(span, size, &span)) {
-        return sr__fail(err, SR_INVALID, "%s of %zu pieces, %zu bytes apart, is too large for any buffer", what, n, stride);
+        return sr__fail(err, SR_INVALID, "%s of %zu pieces, %zu bytes apart, is too large for any buffer", what, n,
+                        stride);
     }
     return check_range(buffer, what, offset, span, err);
 }
@@ -71,7 +72,8 @@ sr_status sr_buffer_set_2d(sr_buffer *buffer, const void *data, size_t offset, s
         return buffer->iface->set_2d(buffer, data, offset, size, n, stride_buffer, stride_data, err);
     }
     for (size_t i = 0; i < n && status == SR_OK; i++) {
-        status = buffer->iface->set(buffer, (const char *)data + i * stride_data, offset + i * stride_buffer, size, err);
+        const char *from = (const char *)data + i * stride_data;
+        status = buffer->iface->set(buffer, from, offset + i * stride_buffer, size, err);
     }
     return status;
 }
@@ -86,7 +88,8 @@ sr_status sr_buffer_get_2d(const sr_buffer *buffer, void *data, size_t offset, s
         return buffer->iface->get_2d(buffer, data, offset, size, n, stride_buffer, stride_data, err);
     }
     for (size_t i = 0; i < n && status == SR_OK; i++) {
-        status = buffer->iface->get(buffer, (char *)data + i * stride_data, offset + i * stride_buffer, size, err);
+        char *to = (char *)data + i * stride_data;
+        status = buffer->iface->get(buffer, to, offset + i * stride_buffer, size, err);
     }
     return status;
 }

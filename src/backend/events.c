@@ -30,5 +30,6 @@ sr_status sr_event_synchronize(sr_event *event, sr_error *err) {
 
 /* A backend that cannot let its queue wait has the caller wait instead. */
 sr_status sr_event_wait(sr_backend *backend, sr_event *event, sr_error *err) {
-    return backend->iface->event_wait ? backend->iface->event_wait(backend, event, err) : sr_event_synchronize(event, err);
+    return backend->iface->event_wait ? backend->iface->event_wait(backend, event, err)
+                                      : sr_event_synchronize(event, err);
 }

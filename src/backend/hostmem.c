@@ -84,8 +84,8 @@ static sr_status memory_get(const sr_buffer *buffer, void *data, size_t offset, 
 }
 
 /* Within one type, and between devices of one family. */
-static sr_status memory_copy_from(sr_buffer *dst, size_t dst_offset, const sr_buffer *src, size_t src_offset, size_t size,
-                                  bool *done, sr_error *err) {
+static sr_status memory_copy_from(sr_buffer *dst, size_t dst_offset, const sr_buffer *src, size_t src_offset,
+                                  size_t size, bool *done, sr_error *err) {
     *done = false;
     if (src->iface != &memory_buffer_i) {
         return SR_OK;
@@ -114,8 +114,8 @@ static const sr_buffer_i memory_buffer_i = {
     .copy_from = memory_copy_from,
 };
 
-sr_status sr__memory_buffer_new(sr_buffer_type *type, size_t size, const sr__memory_hooks *hooks, sr_buffer **out_buffer,
-                                sr_error *err) {
+sr_status sr__memory_buffer_new(sr_buffer_type *type, size_t size, const sr__memory_hooks *hooks,
+                                sr_buffer **out_buffer, sr_error *err) {
     memory_buffer *m = sr__calloc(1, sizeof(*m));
     if (!m) {
         return sr__fail_memory(err);

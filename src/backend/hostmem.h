@@ -22,8 +22,8 @@ typedef struct sr__memory_hooks {
  * A zeroed buffer of size > 0 bytes, aligned as its type asks; memory is taken only when touched.  A host type's buffer
  * has a base, another's hides it.  SR_ALLOCATION with details buffer_type, size, largest_free; SR_MEMORY.
  */
-sr_status sr__memory_buffer_new(sr_buffer_type *type, size_t size, const sr__memory_hooks *hooks, sr_buffer **out_buffer,
-                                sr_error *err);
+sr_status sr__memory_buffer_new(sr_buffer_type *type, size_t size, const sr__memory_hooks *hooks,
+                                sr_buffer **out_buffer, sr_error *err);
 /* The bytes of a buffer that lies in this process, shown or hidden; NULL for another. */
 char *sr__buffer_memory(const sr_buffer *buffer);
 /* Where storage lies, if the backend takes its buffer type and this process can reach it; else NULL. */

@@ -84,8 +84,8 @@ static sr_status check_type(const sr_machine *machine, const char *name, size_t 
     return SR_OK;
 }
 
-sr_status sr_machine_add_buffer_type(sr_machine *machine, const char *name, size_t alignment, size_t max_size, bool host,
-                                     sr_error *err) {
+sr_status sr_machine_add_buffer_type(sr_machine *machine, const char *name, size_t alignment, size_t max_size,
+                                     bool host, sr_error *err) {
     struct sr_machine_impl *impl = machine->impl;
     sr_buffer_type *type = NULL;
     sr_status status;
@@ -255,7 +255,8 @@ sr_status sr_machine_add_backend(sr_machine *machine, sr_backend_config *config,
     machine_entry *entry = NULL;
     sr_status status = SR_OK;
     if (!config->device || (config->name && !*config->name)) {
-        status = sr__fail(err, SR_INVALID, "a backend needs a %s", config->device ? "name that is not empty" : "device");
+        status = sr__fail(err, SR_INVALID, "a backend needs a %s",
+                          config->device ? "name that is not empty" : "device");
     } else if (sr_machine_backend(machine, config->name ? config->name : config->device) >= 0) {
         status = sr__fail(err, SR_INVALID, "backend '%s': there is one of that name already",
                           config->name ? config->name : config->device);

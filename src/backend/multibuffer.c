@@ -103,8 +103,8 @@ static sr_status check_parts(sr_buffer **buffers, int n, size_t *out_size, sr_er
     }
     for (int i = 0; i < n; i++) {
         if (buffers[i]->type != buffers[0]->type) {
-            return sr__fail(err, SR_INVALID, "a multi-buffer of '%s' cannot have a part of '%s'", buffers[0]->type->name,
-                            buffers[i]->type->name);
+            return sr__fail(err, SR_INVALID, "a multi-buffer of '%s' cannot have a part of '%s'",
+                            buffers[0]->type->name, buffers[i]->type->name);
         }
         if (!sr__add_size(*out_size, buffers[i]->size, out_size)) {
             return sr__fail(err, SR_INVALID, "a multi-buffer of '%s' is too large", buffers[0]->type->name);

@@ -1,14 +1,14 @@
 /*
  * test_backends.c - what every backend must do, by noun: buffer, copy, events, ops, errors.
  *
- * Layer: tests.  One list of checks, run over every driver of the build in every shape that it has.  A check that a driver
- * cannot pass by its nature is listed in `skips`, with the reason.
+ * Layer: tests.  One list of checks, run over every driver of the build in every shape that it has.  A check that a
+ * driver cannot pass by its nature is listed in `skips`, with the reason.
  */
 #include <stdio.h>
 
 #include "support/backend_fixture.h"
 
-/* ---- shapes: the backends that the checks run over ----------------------------------------------------------------- */
+/* ---- shapes: the backends that the checks run over -------------------------------------------------------------- */
 
 typedef struct shape {
     const char *name;

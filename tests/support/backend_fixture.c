@@ -157,7 +157,8 @@ void bf_all_equal(const bf_run *run, int32_t tensor, float value) {
     const int64_t n = sr_tensor_nelements(t);
     for (int64_t i = 0; i < n; i++) {
         if (values[i] < value || values[i] > value) {
-            print_error("element %lld of '%s' is %g, not %g\n", (long long)i, t->name, (double)values[i], (double)value);
+            print_error("element %lld of '%s' is %g, not %g\n", (long long)i, t->name, (double)values[i],
+                        (double)value);
             sr__free(values);
             fail();
         }
@@ -180,7 +181,8 @@ sr_rules bf_rules(sr_rule rule) {
     return rules;
 }
 
-void bf_rule_test(sr_rule *rule, int src, sr_rule_field field, sr_rule_compare compare, int64_t number, const char *text) {
+void bf_rule_test(sr_rule *rule, int src, sr_rule_field field, sr_rule_compare compare, int64_t number,
+                  const char *text) {
     rule->tests = sr__realloc(rule->tests, ((size_t)rule->n_tests + 1) * sizeof(sr_rule_test));
     assert_non_null(rule->tests);
     sr_rule_test *test = &rule->tests[rule->n_tests++];

@@ -59,6 +59,7 @@ void bf_all_equal(const bf_run *run, int32_t tensor, float value);
 sr_rule bf_rule(int op, const char *text);
 sr_rules bf_rules(sr_rule rule);
 /* Adds a test of numbers or of one text to a rule. */
-void bf_rule_test(sr_rule *rule, int src, sr_rule_field field, sr_rule_compare compare, int64_t number, const char *text);
+void bf_rule_test(sr_rule *rule, int src, sr_rule_field field, sr_rule_compare compare, int64_t number,
+                  const char *text);
 
 #endif

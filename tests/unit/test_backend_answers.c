@@ -124,7 +124,8 @@ static void test_buffer_types(void **state) {
     bf_ok(sr_machine_add_backend(m, &cpu, &err), &err);
     bf_ok(sr_machine_finish(m, &err), &err);
     static const char *const types[] = {"CPU", "MAPPED", "REPACK", "GPU0"};
-    static const bool expected[3][4] = {{false, false, false, true}, {true, true, true, false}, {true, true, false, false}};
+    static const bool expected[3][4] = {
+        {false, false, false, true}, {true, true, true, false}, {true, true, false, false}};
     for (int b = 0; b < 3; b++) {
         for (int t = 0; t < 4; t++) {
             assert_int_equal(sr_backend_supports_buffer_type(m->backends[b], sr_machine_buffer_type(m, types[t])),

@@ -38,7 +38,8 @@ static void reset(void) {
 static void test_transfers(void **state) {
     (void)state;
     const sr_backend_i iface = {.synchronize = count_synchronize, .copy_async = never_copies};
-    sr_backend a = {.iface = &iface, .name = "A", .device = &device}, b = {.iface = &iface, .name = "B", .device = &device};
+    sr_backend a = {.iface = &iface, .name = "A", .device = &device};
+    sr_backend b = {.iface = &iface, .name = "B", .device = &device};
     sr_error err = {0};
     uint8_t in[8] = {1, 2, 3, 4}, out[8] = {0};
     sr_buffer *x, *y;
@@ -73,7 +74,8 @@ static void test_transfers(void **state) {
 static void test_computes(void **state) {
     (void)state;
     const sr_backend_i iface = {.synchronize = count_synchronize, .compute = count_compute}, empty = {0};
-    sr_backend a = {.iface = &iface, .name = "A", .device = &device}, none = {.iface = &empty, .name = "N", .device = &device};
+    sr_backend a = {.iface = &iface, .name = "A", .device = &device};
+    sr_backend none = {.iface = &empty, .name = "N", .device = &device};
     const sr_graph_view view = {0};
     sr_error err = {0};
     reset();

@@ -1,5 +1,5 @@
 /*
- * test_buffer.c - tests of src/backend/buffer.c: ranges, 2-d forms and copies, over a buffer with gaps in its interface.
+ * test_buffer.c - tests of src/backend/buffer.c: ranges, 2-d forms, copies, over a buffer with gaps in its interface.
  *
  * Layer: tests.
  */

@@ -90,7 +90,8 @@ static void test_finish(void **state) {
     last.accepts = wrong;
     last.n_accepts = 1;
     bf_ok(try_backend(m, last, &err), &err);
-    bf_fails(sr_machine_finish(m, &err), SR_INVALID, &err, "backend 'LAST': unknown buffer type 'GPU11', did you mean 'GPU");
+    bf_fails(sr_machine_finish(m, &err), SR_INVALID, &err,
+             "backend 'LAST': unknown buffer type 'GPU11', did you mean 'GPU");
     sr_machine_free(m);
 }
 

@@ -49,7 +49,8 @@ static bool matches(sr_rule rule, const net *n, int32_t tensor) {
 }
 
 /* One test on MUL_MAT, against y. */
-static bool y_is(const net *n, int src, sr_rule_field field, sr_rule_compare compare, int64_t number, const char *text) {
+static bool y_is(const net *n, int src, sr_rule_field field, sr_rule_compare compare, int64_t number,
+                 const char *text) {
     sr_rule rule = bf_rule(SR_OP_MUL_MAT, "rule");
     bf_rule_test(&rule, src, field, compare, number, text);
     return matches(rule, n, n->y);

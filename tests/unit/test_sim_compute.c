@@ -200,8 +200,9 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_foreign_memory), cmocka_unit_test(test_shared_type),   cmocka_unit_test(test_host_memory),
-        cmocka_unit_test(test_error_travels),  cmocka_unit_test(test_fault_at_once), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_foreign_memory), cmocka_unit_test(test_shared_type),
+        cmocka_unit_test(test_host_memory),    cmocka_unit_test(test_error_travels),
+        cmocka_unit_test(test_fault_at_once),  cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,8 @@ static void test_offload(void **state) {
     const int32_t small = bf_leaf(graph, "small", SR_TYPE_F32, 4, 31), big = bf_leaf(graph, "big", SR_TYPE_F32, 4, 32);
     const int32_t nodes[] = {bf_node(graph, "a", SR_OP_SQR, &small, 1), bf_node(graph, "b", SR_OP_SQR, &big, 1),
                              bf_node(graph, "c", SR_OP_SQRT, &big, 1)};
-    static const bool expected[3][4] = {{false, false, true, false}, {false, true, true, false}, {false, true, false, false}};
+    static const bool expected[3][4] = {
+        {false, false, true, false}, {false, true, true, false}, {false, true, false, false}};
     bf_ok(sr_graph_finish(graph, &err), &err);
     const sr_graph_view view = sr_graph_whole(graph);
     for (int n = 0; n < 3; n++) {
@@ -188,6 +189,7 @@ static void test_fault_copy(void **state) {
         sr_buffer *buffer;
         bf_ok(sr_buffer_type_alloc(m->backends[0]->buffer_type, 8, &buffer, &err), &err);
         bf_ok(sr_backend_set_async(m->backends[0], buffer, bytes, 0, 8, &err), &err);
+        bf_ok(sr_backend_synchronize(m->backends[0], &err), &err);
         bf_ok(sr_buffer_set(buffer, bytes, 0, 8, &err), &err);
         bf_fails(sr_backend_get_async(m->backends[0], buffer, bytes, 0, 8, &err), SR_COMPUTE, &err, "copy 3 of 'GPU0'");
         bf_ok(sr_backend_get_async(m->backends[0], buffer, bytes, 0, 8, &err), &err);

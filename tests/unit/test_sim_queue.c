@@ -40,8 +40,8 @@ static int step_log[1000], n_steps, n_skipped;
 static void push_step(sr__sim_queue *queue, int number, sr_status result) {
     step *s = sr__calloc(1, sizeof(*s));
     assert_non_null(s);
-    *s = (step){.command = {.run = run_step, .skipped = skip_step, .free = free_step}, .number = number, .result = result,
-                .log = step_log, .n = &n_steps, .skips = &n_skipped};
+    *s = (step){.command = {.run = run_step, .skipped = skip_step, .free = free_step}, .number = number,
+                .result = result, .log = step_log, .n = &n_steps, .skips = &n_skipped};
     sr__sim_queue_push(queue, &s->command);
 }
 

@@ -3,8 +3,8 @@
  *
  * Layer: backends.  Answers to no file of the reference.
  *
- * A driver is one folder with one sr_driver, named in drivers.h and backends.c and in no other file.  What is here is all
- * that one must have; the optional members of the interfaces are named where they would stand.  Steps for a new device:
+ * A driver is one folder with one sr_driver, named in drivers.h and backends.c and in no other file.  What is here is
+ * all that one must have; the optional members of the interfaces are named where they stand.  Steps for a new one:
  *   1. copy this file, rename null to the device everywhere;
  *   2. let device_count look for the hardware, and say why there is none;
  *   3. give the buffer type real memory: alloc_buffer, and the buffer's free, memset, set, get (copy_from if the device
@@ -109,8 +109,8 @@ static sr_status null_device_new(int index, const sr_backend_config *config, sr_
         return sr__fail_memory(err);
     }
     /* This buffer type keeps its buffers in host memory that anyone may read. */
-    sr__memory_type_init(&null->type, config->buffer_type ? config->buffer_type : config->name, NULL_ALIGNMENT, SIZE_MAX,
-                         true);
+    const char *name = config->buffer_type ? config->buffer_type : config->name;
+    sr__memory_type_init(&null->type, name, NULL_ALIGNMENT, SIZE_MAX, true);
     null->type.device = &null->device;
     null->device = (sr_device){.iface = &null_device_i, .name = "null", .description = "computes nothing",
                                .type = SR_DEVICE_GPU, .buffer_type = buffer_type ? buffer_type : &null->type,

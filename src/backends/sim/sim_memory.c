@@ -109,8 +109,8 @@ static void keep_problem(sr__sim_device *sim, const sr_alloc_extra *extra, const
 static size_t extra_bytes(sr__sim_device *sim, const sr_alloc_extra *extra, const sr_tensor *tensor) {
     sr_error err = {0};
     int64_t value = 0;
-    sr_status status = sr__expr_eval(extra->bytes, strlen(extra->bytes), lookup_extent, (void *)(uintptr_t)tensor, &value,
-                                     &err);
+    void *user = (void *)(uintptr_t)tensor; /* only read */
+    sr_status status = sr__expr_eval(extra->bytes, strlen(extra->bytes), lookup_extent, user, &value, &err);
     if (status == SR_OK && value < 0) {
         status = sr__fail(&err, SR_INVALID, "%lld bytes for '%s' are less than none", (long long)value, tensor->name);
     }

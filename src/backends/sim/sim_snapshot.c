@@ -132,8 +132,8 @@ static bool copy_all(sr__sim_snapshot *snapshot, const gathering *g, int32_t n_n
         }
     }
     snapshot->ids = g->ids;
-    snapshot->graph = (sr_graph){.name = "", .tensors = c.tensors, .n_tensors = g->n_ids, .nodes = c.nodes, .n_nodes = n,
-                                 .srcs = c.srcs, .n_srcs = c.n_srcs};
+    snapshot->graph = (sr_graph){.name = "", .tensors = c.tensors, .n_tensors = g->n_ids, .nodes = c.nodes,
+                                 .n_nodes = n, .srcs = c.srcs, .n_srcs = c.n_srcs};
     snapshot->view = (sr_graph_view){.graph = &snapshot->graph, .srcs = c.srcs, .nodes = c.nodes, .n_nodes = n,
                                      .storage = c.storage};
     return true;

@@ -146,8 +146,8 @@ static sr_status count_both(const sr_storage *src, const sr_storage *dst, size_t
 }
 
 /*
- * Through a point that holds the bytes: the source fills it when its queue comes to that, the destination empties it when
- * its own does.  So neither overtakes what the other has queued, and neither has to stand still for the other.
+ * Through a point that holds the bytes: the source fills it when its queue comes to that, the destination empties it
+ * when its own does.  So neither overtakes what the other has queued, and neither has to stand still for the other.
  */
 sr_status sr__sim_copy_async(sr_backend *src_backend, sr_backend *dst_backend, const sr_storage *src,
                              const sr_storage *dst, size_t size, bool *done, sr_error *err) {
