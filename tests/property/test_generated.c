@@ -1,0 +1,131 @@
+/*
+ * test_generated.c - graphs of the generator: the same for the same seed, and the same values on every machine.
+ *
+ * Layer: tests.  SR_SEEDS in the environment sets how many seeds are tried, SR_SEED the first one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "gen.h"
+
+static uint64_t first_seed, n_seeds;
+
+#define OK(expr, seed)                                                                            \
+    do {                                                                                          \
+        const sr_status st_ = (expr);                                                             \
+        if (st_ != SR_OK) {                                                                       \
+            fail_msg("seed %llu: %s: %s", (unsigned long long)(seed), sr_status_name(st_), sr_error_message(&err)); \
+        }                                                                                         \
+    } while (0)
+
+static gen_case *new_case(const gen_params *params) {
+    sr_error err = {0};
+    gen_case *c;
+    OK(gen_new(params, &c, &err), params->seed);
+    return c;
+}
+
+static sr_sched *new_sched(const gen_case *c, int n_copies) {
+    sr_error err = {0};
+    sr_sched_params params;
+    sr_sched *sched;
+    sr_sched_params_init(&params);
+    params.n_copies = n_copies;
+    params.max_split_inputs = 10000; /* graphs may have more inputs than the reference takes */
+    OK(sr_sched_new(c->machine->backends, NULL, c->machine->n_backends, &params, &sched, &err), c->params.seed);
+    return sched;
+}
+
+/* Hashes of all results, by tensor; to be freed. */
+static uint64_t *results(const gen_case *c, sr_sched *sched) {
+    sr_error err = {0};
+    uint64_t *hashes = calloc((size_t)c->graph->n_tensors, sizeof(*hashes));
+    assert_non_null(hashes);
+    OK(gen_run(c, sched, &err), c->params.seed);
+    for (int32_t t = 0; t < c->graph->n_tensors; t++) {
+        if (gen_is_result(c, t)) {
+            OK(gen_hash(c, sr_sched_layout(sched), t, &hashes[t], &err), c->params.seed);
+        }
+    }
+    return hashes;
+}
+
+static void compare(const gen_case *c, const uint64_t *want, const uint64_t *got, const char *what) {
+    for (int32_t t = 0; t < c->graph->n_tensors; t++) {
+        if (want[t] != got[t]) {
+            fail_msg("seed %llu: '%s' differs %s", (unsigned long long)c->params.seed, c->graph->tensors[t].name, what);
+        }
+    }
+}
+
+static bool same_tensor(const sr_tensor *a, const sr_tensor *b) {
+    return a->op == b->op && a->n_src == b->n_src && a->src_begin == b->src_begin && a->view_offs == b->view_offs &&
+           a->view_src == b->view_src && a->flags == b->flags && sr_tensor_same_layout(a, b) &&
+           memcmp(a->op_params, b->op_params, sizeof(a->op_params)) == 0;
+}
+
+/* The nodes do not depend on the machine. */
+static void seeds_decide(void **state) {
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
+        gen_params params;
+        gen_params_init(&params, seed);
+        gen_case *a = new_case(&params);
+        params.n_backends = 1 + params.n_backends % 4;
+        params.rules = params.assign = false;
+        gen_case *b = new_case(&params);
+        assert_int_equal(a->graph->n_tensors, b->graph->n_tensors);
+        assert_int_equal(a->graph->n_srcs, b->graph->n_srcs);
+        assert_memory_equal(a->graph->srcs, b->graph->srcs, (size_t)a->graph->n_srcs * sizeof(*a->graph->srcs));
+        for (int32_t t = 0; t < a->graph->n_tensors; t++) {
+            assert_true(same_tensor(&a->graph->tensors[t], &b->graph->tensors[t]));
+        }
+        assert_true(a->graph->n_nodes >= 1);
+        gen_free(a);
+        gen_free(b);
+    }
+}
+
+/* Wherever nodes run and whatever is copied, the values are those of one CPU that does everything. */
+static void values_do_not_depend_on_the_machine(void **state) {
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
+        gen_params params, alone;
+        gen_params_init(&params, seed);
+        alone = params;
+        alone.n_backends = 1;
+        gen_case *cpu = new_case(&alone), *many = new_case(&params);
+        sr_sched *cpu_sched = new_sched(cpu, 1), *many_sched = new_sched(many, 1), *piped = new_sched(many, 3);
+        uint64_t *want = results(cpu, cpu_sched), *got = results(many, many_sched);
+        compare(many, want, got, "on several backends");
+        free(got);
+        for (int run = 0; run < 3; run++) {
+            got = results(many, piped);
+            compare(many, want, got, "with pipeline copies");
+            free(got);
+        }
+        free(want);
+        sr_sched_free(cpu_sched);
+        sr_sched_free(many_sched);
+        sr_sched_free(piped);
+        gen_free(cpu);
+        gen_free(many);
+    }
+}
+
+int main(void) {
+    const char *first = getenv("SR_SEED"), *n = getenv("SR_SEEDS");
+    first_seed = first != NULL ? strtoull(first, NULL, 10) : 1;
+    n_seeds = n != NULL ? strtoull(n, NULL, 10) : 60;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(seeds_decide),
+                                       cmocka_unit_test(values_do_not_depend_on_the_machine)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
