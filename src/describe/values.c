@@ -307,7 +307,7 @@ static bool param_value(const sr__loader *ld, const char *name, double *out) {
     for (int i = 0; i < ld->n_params && ld->scope.params; i++) {
         if (strcmp(ld->params[i].name, name) == 0) {
             *out = ld->scope.params[i];
-            return true;
+            return !ld->params_known || ld->params_known[i];
         }
     }
     return false;
