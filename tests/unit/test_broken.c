@@ -265,7 +265,7 @@ static void test_nodes(void **state) {
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\",\"x\"]}]}", "/nodes/0", "at most 1"},
         {NODE("\"op\":\"ADD\",\"src\":@[null,null,null,null,null,null,null,null,null,null,null]"), "/nodes/0/src",
          "at most 10 sources"},
-        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\"],\"ne\":[5]}]}", "/nodes/0", "y"},
+        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\"],\"ne\":[5]}]}", "/nodes/0", "SQR"},
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"VIEW\",\"src\":[\"x\"],\"ne\":[4,2],"
          "\"view\":{\"of\":\"x\",\"offset\":16}}]}", "/nodes/0", "y"},
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"RMS_NORM\",\"src\":[\"x\"]}]}", "/nodes/0", "'eps'"},
