@@ -119,7 +119,7 @@ static const char *refuse_get_rows_back(const sr__kernel_args *args) {
     }
     const sr_tensor *a = args->src[0].tensor, *b = args->src[1].tensor, *y = args->dst.tensor;
     const int64_t n = a->ne[0], r = b->ne[0];
-    const bool fits = sr__has_extents(a, n, r, 1, 1) && sr__has_extents(b, r, 1, 1, 1) &&
+    const bool fits = a->ne[1] >= r && sr__has_extents(a, n, a->ne[1], 1, 1) && sr__has_extents(b, r, 1, 1, 1) &&
                       sr__has_extents(y, n, y->ne[1], 1, 1);
     return fits ? NULL : "gradient, indices and result must be a matrix, a vector and a matrix that fit together";
 }
