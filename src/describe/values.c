@@ -226,7 +226,7 @@ sr_status sr__int(sr__loader *ld, const cJSON *json, const sr__at *at, int64_t *
     sr_status status;
     SR_TRY(sr__string(ld, json, at, &text));
     SR_TRY(sr__evaluate(ld, text, strlen(text), at, out));
-    if ((double)*out > EXACT || (double)*out < -EXACT) {
+    if (*out > INT64_C(1) << 53 || *out < -(INT64_C(1) << 53)) {
         SR_TRY(sr__wrong(ld, at, "the expression '%s' gives %lld: an integer beyond 2^53", text, (long long)*out));
     }
     settle(ld, json, *out);
