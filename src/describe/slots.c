@@ -106,7 +106,8 @@ static sr_status too_large(sr__loader *ld, const sr__buffer_entry *entry, const 
     return status;
 }
 
-/* The next place in the last physical buffer, or the first place of a new one where that would be overfull. */
+/* The next place in the last physical buffer, or the first place of a new one where that would be overfull.  A tensor
+ * beyond the limit has one of its own, as in compute buffers: whether that can be made is the type's to say. */
 static sr_status put_slot(sr__loader *ld, const sr__buffer_entry *entry, filling *f, sr__slot *slot) {
     size_t offset = 0, end = 0;
     if (f->n > 0 && (!sr__align_up(f->sizes[f->n - 1], entry->type->alignment, &offset) ||
