@@ -13,7 +13,7 @@ allowed() {
     graph) echo "base status graph" ;;
     backend) echo "base status graph backend" ;;
     kernels) echo "base status graph backend kernels custom" ;;
-    backends) echo "base status graph backend kernels custom" ;;
+    backends) echo "base status graph backend kernels custom backends" ;;
     alloc) echo "base status graph backend alloc" ;;
     sched) echo "base status graph backend alloc sched" ;;
     describe) echo "base status graph backend describe" ;;
@@ -32,6 +32,7 @@ for f in $(find src -name '*.[ch]' | sort); do
         case $inc in
         sched_run.h) [ "$room" = cli ] || complain "$f includes the umbrella header"; continue ;;
         sched_run/*) target=${inc#sched_run/}; target=${target%.h} ;;
+        backends/drivers.h) target=backends ;;
         backends/*)
             target=backends
             [ "${inc%/*}" = "$own" ] || complain "$f includes another backend's $inc"
@@ -47,7 +48,7 @@ for f in $(find src -name '*.[ch]' | sort); do
             grep -vE '^[0-9]+:[[:space:]]*(/?\*|//)' | grep -qE '(^|[^_a-z])(exit|abort|_exit|getenv|secure_getenv|printf|puts|putchar|perror)[[:space:]]*\('; then
             complain "$f exits, prints or reads the environment"
         fi
-        if [ "$room" != base ] && grep -nE '(^|[^_a-z])(malloc|calloc|realloc|strdup|strndup|free)[[:space:]]*\(' "$f" |
+        if [ "$room" != base ] && grep -nE '(^|[^_a-z>.])(malloc|calloc|realloc|strdup|strndup|free)[[:space:]]*\(' "$f" |
             grep -qvE '^[0-9]+:[[:space:]]*(/?\*|//)'; then
             complain "$f allocates past sr__malloc"
         fi
