@@ -16,6 +16,7 @@
 #include "sched_run/alloc.h"
 #include "sched_run/analyze.h"
 #include "sched_run/backend.h"
+#include "sched_run/custom.h"
 #include "sched_run/describe.h"
 #include "sched_run/graph.h"
 #include "sched_run/report.h"
