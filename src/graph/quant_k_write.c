@@ -58,7 +58,7 @@ static void write_q2_K_block(const float *x, uint8_t *dst) {
     for (int s = 0; s < 16; s++) {
         const int scale = most_scale > 0.0f ? sr__nearest_i32(iscale * scales[s]) : 0;
         const int min = most_min > 0.0f ? sr__nearest_i32(imin * mins[s]) : 0;
-        dst[s] = (uint8_t)(scale | min << 4);
+        dst[s] = (uint8_t)((unsigned)scale | (unsigned)min << 4);
     }
     sr__put_f16(dst + 80, most_scale > 0.0f ? most_scale / 15.0f : 0.0f);
     sr__put_f16(dst + 82, most_min > 0.0f ? most_min / 15.0f : 0.0f);

@@ -378,7 +378,8 @@ static void test_bounds(void **state) {
         if (!sr_type_get(type)->quantized || !sr__type_can_read(type)) {
             continue;
         }
-        for (float scale = 1e-3f; scale < 1e4f; scale *= 1000.0f) {
+        /* the scales of nvfp4 end at 2^-9 */
+        for (float scale = type == SR_TYPE_NVFP4 ? 1.0f : 1e-3f; scale < 300.0f; scale *= 1000.0f) {
             float x[2048], y[2048];
             uint8_t packed[2048 * 2];
             double wrong = 0, all = 0;
