@@ -4,7 +4,7 @@
  * Layer: describe.  The reference has no counterpart.
  *
  * A param's value may be an expression over other params, in any order.  Each is worked out when what it needs is
- * known: an expression that asks for a param that is not yet known fails, that param goes first, then it is tried again.
+ * known: where an expression asks for a param that is not yet known, that one goes first, and then it is tried again.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ bool sr__lookup_name(void *loader, const char *name, size_t length, int64_t *out
     }
     if (ld->params_known && !ld->params_known[i]) {
         ld->param_wanted = i;
-        return false;
+        *out = 1; /* any: the result is not used */
+        return true;
     }
     double value = scope->params[i];
     if (value != floor(value)) {
@@ -142,21 +143,33 @@ static sr_status depends_on_itself(sr__loader *ld, const working *w, int32_t i) 
     return sr__wrong(ld, &at, "the param '%s' depends on itself", param->name);
 }
 
+/* One value, unless another param is wanted first; a try says nothing about what is wrong. */
+static sr_status try_value(sr__loader *ld, const working *w, int32_t i) {
+    sr_error *err = ld->err;
+    ld->param_wanted = -1;
+    ld->err = NULL;
+    sr_status status = one_value(ld, w, i);
+    ld->err = err;
+    if (status == SR_MEMORY) {
+        return sr__no_memory(ld);
+    }
+    return status == SR_OK || ld->param_wanted >= 0 ? SR_OK : one_value(ld, w, i);
+}
+
 /* Works out param i and all it needs. */
 static sr_status settle_param(sr__loader *ld, const working *w, int32_t i) {
     int n = 0;
     w->stack[n++] = i;
     while (n > 0) {
         int32_t top = w->stack[n - 1];
-        ld->param_wanted = -1;
-        sr_status status = w->known[top] ? SR_OK : one_value(ld, w, top);
-        if (status == SR_OK) {
+        sr_status status = w->known[top] ? SR_OK : try_value(ld, w, top);
+        if (status != SR_OK) {
+            return status;
+        }
+        if (w->known[top] || ld->param_wanted < 0) {
             w->known[top] = 1;
             n--;
             continue;
-        }
-        if (ld->param_wanted < 0 || status == SR_MEMORY) {
-            return status;
         }
         for (int k = 0; k < n; k++) {
             if (w->stack[k] == ld->param_wanted) {

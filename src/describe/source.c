@@ -8,7 +8,6 @@
  * which makes parsing cheaper and freeing a tree one call.
  */
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -132,11 +131,14 @@ sr_status sr__read_part(const char *path, size_t offset, size_t size, sr__part_f
     }
     sr_status status = SR_OK;
     size_t done = 0;
+    struct stat info;
     char *bytes = sr__malloc(size < PIECE ? size + 1 : PIECE);
     if (!bytes) {
         status = sr__fail_memory(err);
-    } else if (offset > LONG_MAX || fseeko(file, (off_t)offset, SEEK_SET) != 0) {
-        status = io_failed(path, offset > LONG_MAX ? EINVAL : errno, err);
+    } else if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size < offset) {
+        status = sr__fail(err, SR_DESCRIPTION, "'%s' ends after %lld bytes", path, (long long)info.st_size);
+    } else if (fseeko(file, (off_t)offset, SEEK_SET) != 0) {
+        status = io_failed(path, errno, err);
     }
     while (status == SR_OK && done < size) {
         size_t wanted = size - done < PIECE ? size - done : PIECE, n = fread(bytes, 1, wanted, file);
