@@ -143,12 +143,12 @@ char *sr__buffer_memory(const sr_buffer *buffer) {
     return buffer->iface == &memory_buffer_i ? ((const memory_buffer *)buffer->context)->data : buffer->base;
 }
 
-char *sr__backend_reach(const sr_backend *backend, const sr_storage *storage) {
-    if (!storage->buffer || !sr_backend_supports_buffer_type(backend, storage->buffer->type)) {
-        return NULL;
+sr_status sr__buffer_settle(const sr_buffer *buffer, sr_error *err) {
+    if (buffer->iface != &memory_buffer_i) {
+        return SR_OK;
     }
-    char *data = sr__buffer_memory(storage->buffer);
-    return data ? data + storage->offset : NULL;
+    const memory_buffer *m = buffer->context;
+    return m->hooks && m->hooks->settle ? m->hooks->settle(buffer, err) : SR_OK;
 }
 
 sr_status sr__fail_allocation(sr_error *err, const sr_buffer_type *type, size_t size, size_t largest_free) {

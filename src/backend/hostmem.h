@@ -16,6 +16,8 @@ typedef struct sr__memory_hooks {
     sr_status (*transfer)(const sr_buffer *buffer, size_t size, sr_error *err);
     /* The buffer is about to be freed. */
     void (*released)(const sr_buffer *buffer);
+    /* Waits for what is queued on the buffer's memory. */
+    sr_status (*settle)(const sr_buffer *buffer, sr_error *err);
 } sr__memory_hooks;
 
 /*
@@ -26,8 +28,8 @@ sr_status sr__memory_buffer_new(sr_buffer_type *type, size_t size, const sr__mem
                                 sr_buffer **out_buffer, sr_error *err);
 /* The bytes of a buffer that lies in this process, shown or hidden; NULL for another. */
 char *sr__buffer_memory(const sr_buffer *buffer);
-/* Where storage lies, if the backend takes its buffer type and this process can reach it; else NULL. */
-char *sr__backend_reach(const sr_backend *backend, const sr_storage *storage);
+/* Waits until nothing queued changes the buffer any more, if its owner queues anything. */
+sr_status sr__buffer_settle(const sr_buffer *buffer, sr_error *err);
 /* SR_ALLOCATION: "failed to allocate TYPE buffer of size N", with its details. */
 sr_status sr__fail_allocation(sr_error *err, const sr_buffer_type *type, size_t size, size_t largest_free);
 /* Memory of this machine, as it is now. */

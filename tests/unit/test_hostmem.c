@@ -4,6 +4,7 @@
  * Layer: tests.
  */
 #include "backend/hostmem.h"
+#include "backend/reach.h"
 #include "support/backend_fixture.h"
 
 static void test_host_type(void **state) {
@@ -104,11 +105,9 @@ static void test_reach(void **state) {
     bf_ok(sr_buffer_type_alloc(machine->backends[1]->buffer_type, 64, &host, &err), &err);
     const sr_storage in_gpu = {gpu, 16}, in_host = {host, 16}, nowhere = {NULL, 0};
     assert_null(gpu->base);
-    assert_ptr_equal(sr__backend_reach(machine->backends[0], &in_gpu), sr__buffer_memory(gpu) + 16);
-    assert_null(sr__backend_reach(machine->backends[0], &in_host));
-    assert_null(sr__backend_reach(machine->backends[1], &in_gpu));
-    assert_ptr_equal(sr__backend_reach(machine->backends[1], &in_host), (char *)host->base + 16);
-    assert_null(sr__backend_reach(machine->backends[1], &nowhere));
+    assert_ptr_equal(sr__storage_memory(&in_gpu), sr__buffer_memory(gpu) + 16);
+    assert_ptr_equal(sr__storage_memory(&in_host), (char *)host->base + 16);
+    assert_null(sr__storage_memory(&nowhere));
     sr_buffer_free(gpu);
     sr_buffer_free(host);
     sr_machine_free(machine);

@@ -4,6 +4,7 @@
  * Layer: backends.  Answers to ggml-blas.cpp of the reference.
  */
 #include "backend/hostmem.h"
+#include "backend/reach.h"
 #include "backends/blas/blas_ops.h"
 #include "backends/drivers.h"
 
@@ -33,8 +34,7 @@ static sr_status fail_node(const sr_tensor *node, sr_status status, const char *
 
 static sr_status compute_node(sr_backend *backend, const sr_graph_view *view, int32_t id, sr_error *err) {
     const sr_tensor *node = sr_view_tensor(view, id);
-    const int op = sr_view_op(view, id);
-    if (op == SR_OP_NONE || sr_op_is_view(op) || !(node->flags & SR_FLAG_COMPUTE) || sr_tensor_is_empty(node)) {
+    if (!sr__node_works(view, id)) {
         return SR_OK;
     }
     const char *why = sr__blas_cannot(view, id);
@@ -44,26 +44,29 @@ static sr_status compute_node(sr_backend *backend, const sr_graph_view *view, in
     const int32_t a = sr_view_src(view, node, 0), b = sr_view_src(view, node, 1);
     sr__blas_product product = {.a = sr_view_tensor(view, a), .b = sr_view_tensor(view, b), .y = node};
     if (view->storage) {
-        product.a_data = sr__backend_reach(backend, &view->storage[a]);
-        product.b_data = sr__backend_reach(backend, &view->storage[b]);
-        product.y_data = sr__backend_reach(backend, &view->storage[id]);
+        product.a_data = sr__storage_memory(&view->storage[a]);
+        product.b_data = sr__storage_memory(&view->storage[b]);
+        product.y_data = sr__storage_memory(&view->storage[id]);
     }
     if (!product.y_data || (!product.a_data && !sr_tensor_is_empty(product.a)) ||
         (!product.b_data && !sr_tensor_is_empty(product.b))) {
         return fail_node(node, SR_UNREACHABLE, "an operand is in no memory that blas reaches", err);
     }
-    return sr__blas_multiply(op, &product, &((blas_backend *)backend->context)->scratch, err);
+    return sr__blas_multiply(sr_view_op(view, id), &product, &((blas_backend *)backend->context)->scratch, err);
 }
 
 static sr_status blas_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
     const blas_backend *blas = backend->context;
-    sr_status status = SR_OK;
+    sr_status status;
     if (blas->n_threads > 0) {
         sr__blas_set_threads(blas->n_threads); /* the library has one number for the whole process */
     }
-    for (int32_t i = 0; i < view->n_nodes && status == SR_OK; i++) {
-        status = compute_node(backend, view, view->nodes[i], err);
+    SR_TRY(sr__check_destinations(backend, view, err));
+    SR_TRY(sr__settle_sources(backend, view, err));
+    for (int32_t i = 0; i < view->n_nodes; i++) {
+        SR_TRY(compute_node(backend, view, view->nodes[i], err));
     }
+done:
     return status;
 }
 

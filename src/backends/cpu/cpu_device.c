@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backend/hostmem.h"
+#include "backend/reach.h"
 #include "backends/cpu/cpu_ops.h"
 #include "backends/drivers.h"
 #include "kernels/kernels.h"
@@ -39,7 +40,8 @@ static void cpu_set_threads(sr_backend *backend, int n_threads) {
 }
 
 static char *cpu_resolve(void *user, const sr_storage *storage) {
-    return sr__backend_reach(user, storage);
+    (void)user;
+    return sr__storage_memory(storage);
 }
 
 static sr_status cpu_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
@@ -49,7 +51,9 @@ static sr_status cpu_compute(sr_backend *backend, const sr_graph_view *view, sr_
         SR_TRY(sr__pool_new(cpu->n_threads, &cpu->pool, err));
     }
     SR_TRY(sr__pool_set_threads(cpu->pool, cpu->n_threads, err));
-    SR_TRY(sr__pool_compute(cpu->pool, view, cpu_resolve, backend, err));
+    SR_TRY(sr__check_destinations(backend, view, err));
+    SR_TRY(sr__settle_sources(backend, view, err));
+    SR_TRY(sr__pool_compute(cpu->pool, view, cpu_resolve, NULL, err));
 done:
     return status;
 }

@@ -3,16 +3,19 @@
  *
  * Layer: backends.  Answers to graph_compute of the reference's device backends.
  *
- * A node may use memory of another device, if the description says that the backend accepts it.  Nobody copies then, so
- * nobody waits either: such a compute takes part in the queue of that device too.  Memory that belongs to no queue, the
- * host's above all, is free for anyone when the call returns, so there the call returns late.
+ * A node may use memory of another device, if the description says that the backend accepts it, or read it through a
+ * view (see reach.h).  Nobody copies then, so nobody waits either: such a compute takes part in that device's queue too.
+ * Memory that belongs to no queue, the host's above all, is free for anyone when the call returns, so there the call
+ * returns late.
  */
+#include "backend/reach.h"
 #include "backends/sim/sim.h"
 
 /* ---- running nodes -------------------------------------------------------------------------------------------- */
 
 static char *resolve(void *user, const sr_storage *storage) {
-    return sr__backend_reach(user, storage);
+    (void)user;
+    return sr__storage_memory(storage);
 }
 
 static sr_status pool_ready(sr__sim_backend *sim, sr_error *err) {
@@ -22,7 +25,7 @@ static sr_status pool_ready(sr__sim_backend *sim, sr_error *err) {
 static sr_status run_nodes(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
     sr__sim_backend *sim = sr__sim_of_backend(backend);
     const sr_status status = sr__pool_set_threads(sim->pool, atomic_load(&sim->n_threads), err);
-    return status == SR_OK ? sr__pool_compute(sim->pool, view, resolve, backend, err) : status;
+    return status == SR_OK ? sr__pool_compute(sim->pool, view, resolve, NULL, err) : status;
 }
 
 /* The position of the first node that the description says must fail, or the number of nodes. */
@@ -32,7 +35,7 @@ static int32_t find_fault(const sr__sim_backend *sim, const sr_graph_view *view)
     if (!config->fail.given || !config->fail.has_compute_op) {
         return view->n_nodes;
     }
-    while (i < view->n_nodes && !(sr__sim_node_works(view, view->nodes[i]) &&
+    while (i < view->n_nodes && !(sr__node_works(view, view->nodes[i]) &&
                                   sr_rule_matches(&config->fail.compute_op, view, view->nodes[i]))) {
         i++;
     }
@@ -86,7 +89,7 @@ static void add_owner(owners *o, const sr_storage *storage) {
 static void find_owners(owners *o, const sr_graph_view *view) {
     for (int32_t i = 0; i < view->n_nodes && view->storage; i++) {
         const int32_t id = view->nodes[i];
-        if (!sr__sim_node_works(view, id)) {
+        if (!sr__node_works(view, id)) {
             continue;
         }
         const sr_tensor *node = sr_view_tensor(view, id);
@@ -107,6 +110,7 @@ sr_status sr__sim_compute_now(sr_backend *backend, const sr_graph_view *view, sr
     sr_status status;
     part.n_nodes = find_fault(sim, view);
     find_owners(&o, &part);
+    SR_TRY(sr__check_destinations(backend, &part, err));
     if (o.failed) {
         SR_TRY(sr__fail_memory(err));
     }
@@ -249,6 +253,7 @@ sr_status sr__sim_compute_queued(sr_backend *backend, const sr_graph_view *view,
     compute_command *c = NULL;
     owners o = {.self = sim};
     sr_status status;
+    SR_TRY(sr__check_destinations(backend, view, err));
     SR_TRY(pool_ready(sim, err));
     SR_TRY(compute_new(backend, view, &c, err));
     for (int32_t i = 0; i < c->snapshot.graph.n_tensors; i++) {

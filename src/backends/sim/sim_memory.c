@@ -33,8 +33,12 @@ static void released(const sr_buffer *buffer) {
     pthread_mutex_unlock(&sim->lock);
 }
 
+static sr_status settle(const sr_buffer *buffer, sr_error *err) {
+    return sr__sim_queue_drain(&((sr__sim_device *)buffer->type->context)->queue, err);
+}
+
 /* The same for every simulated device: they copy to each other directly, as devices on one bus. */
-static const sr__memory_hooks sim_hooks = {.transfer = transfer, .released = released};
+static const sr__memory_hooks sim_hooks = {.transfer = transfer, .released = released, .settle = settle};
 
 /* ---- allocations ---------------------------------------------------------------------------------------------- */
 

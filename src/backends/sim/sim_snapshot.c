@@ -6,11 +6,7 @@
  */
 #include "backends/sim/sim_snapshot.h"
 
-bool sr__sim_node_works(const sr_graph_view *view, int32_t id) {
-    const sr_tensor *node = sr_view_tensor(view, id);
-    const int op = sr_view_op(view, id);
-    return op != SR_OP_NONE && !sr_op_is_view(op) && (node->flags & SR_FLAG_COMPUTE) && !sr_tensor_is_empty(node);
-}
+#include "backend/reach.h"
 
 /* ---- which tensors -------------------------------------------------------------------------------------------- */
 
@@ -32,7 +28,7 @@ static void gather(gathering *g, int32_t id) {
 static void gather_nodes(gathering *g, int32_t n_nodes) {
     for (int32_t i = 0; i < n_nodes; i++) {
         const int32_t id = g->view->nodes[i];
-        if (!sr__sim_node_works(g->view, id)) {
+        if (!sr__node_works(g->view, id)) {
             continue;
         }
         const sr_tensor *node = sr_view_tensor(g->view, id);
@@ -126,7 +122,7 @@ static bool copy_all(sr__sim_snapshot *snapshot, const gathering *g, int32_t n_n
     int32_t n = 0;
     for (int32_t i = 0; i < n_nodes; i++) {
         const int32_t id = g->view->nodes[i];
-        if (sr__sim_node_works(g->view, id)) {
+        if (sr__node_works(g->view, id)) {
             copy_sources(&c, g, id);
             c.nodes[n++] = g->places->place[id];
         }

@@ -24,7 +24,5 @@ typedef struct sr__sim_places { int32_t *place; size_t cap, n; } sr__sim_places;
 sr_status sr__sim_snapshot_take(sr__sim_snapshot *snapshot, const sr_graph_view *view, int32_t n_nodes,
                                 sr__sim_places *places, sr_error *err);
 void sr__sim_snapshot_free(sr__sim_snapshot *snapshot);
-/* Whether a node has anything to compute. */
-bool sr__sim_node_works(const sr_graph_view *view, int32_t id);
 
 #endif
