@@ -48,8 +48,8 @@ typedef struct sr_check {
 
 /*
  * Compares one run with run->expect and adds to check; a run without `expect` must only not fail.  layout may be NULL
- * where nothing was scheduled; error is the run's own (status OK where it went well).  What only an execution can answer
- * (outputs, copied) is passed over unless layout->copied tells that there was one, findings where they are NULL.
+ * where nothing was scheduled; error is the run's own (status OK where it went well).  What only an execution can
+ * answer (outputs, copied) is passed over unless layout->copied tells that there was one, findings where they are NULL.
  * SR_MEMORY, or what reading an output failed with.  Differences are no error.
  */
 SR_API sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layout, const sr_error *error,

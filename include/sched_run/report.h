@@ -37,8 +37,8 @@ typedef struct sr_run_result {
 /* Byte for byte what the reference prints with GGML_SCHED_DEBUG=level and its causes compiled in. */
 SR_API sr_status sr_report_ggml(const sr_layout *layout, int level, sr_sink *sink, sr_error *err);
 /* For people.  The header once, then each run as it is done. */
-SR_API sr_status sr_report_text_begin(const sr_description *description, const sr_report_options *options, sr_sink *sink,
-                                      sr_error *err);
+SR_API sr_status sr_report_text_begin(const sr_description *description, const sr_report_options *options,
+                                      sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_text_run(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                     sr_error *err);
 /* JSON: one object from begin to end; jsonl: a line each. */
@@ -46,7 +46,8 @@ SR_API sr_status sr_report_json_begin(const sr_description *description, bool li
 SR_API sr_status sr_report_json_run(const sr_run_result *result, bool lines, bool first, sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_json_end(bool lines, sr_sink *sink, sr_error *err);
 /* DOT: one digraph a run. */
-SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink, sr_error *err);
+SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
+                               sr_error *err);
 
 #ifdef __cplusplus
 }

@@ -106,7 +106,8 @@ static void compare_splits(sr__check_run *c) {
         if (expected->start >= 0) {
             c->check->n_checks++;
             if (expected->start != split->start) {
-                sr__check_note(c, "split %d: start: expected %" PRId64 ", got %d", i, expected->start, (int)split->start);
+                sr__check_note(c, "split %d: start: expected %" PRId64 ", got %d", i, expected->start,
+                               (int)split->start);
             }
         }
         if (expected->n_inputs >= 0) {
@@ -149,8 +150,8 @@ static void compare_assignments(sr__check_run *c) {
         }
         const char *got = sr_cause_name(layout->cause_of[tensor]);
         if (strcmp(pair->value, got) != 0) {
-            sr__check_note(c, "cause_of %s: expected %s, got %s", pair->key, pair->value[0] != '\0' ? pair->value : "none",
-                           got[0] != '\0' ? got : "none");
+            sr__check_note(c, "cause_of %s: expected %s, got %s", pair->key,
+                           pair->value[0] != '\0' ? pair->value : "none", got[0] != '\0' ? got : "none");
         }
     }
 }
@@ -193,8 +194,8 @@ static void compare_sizes(sr__check_run *c) {
         if (b == layout->n_backends) {
             sr__check_note(c, "compute_buffer_size of %s: there is no such backend", expected->key);
         } else if ((uint64_t)expected->value != layout->compute_buffer_size[b]) {
-            sr__check_note(c, "compute_buffer_size of %s: expected %" PRId64 ", got %zu", expected->key, expected->value,
-                           layout->compute_buffer_size[b]);
+            sr__check_note(c, "compute_buffer_size of %s: expected %" PRId64 ", got %zu", expected->key,
+                           expected->value, layout->compute_buffer_size[b]);
         }
     }
 }

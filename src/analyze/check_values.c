@@ -31,7 +31,8 @@ void sr__check_copied(sr__check_run *c) {
         uint64_t got = 0;
         c->check->n_checks++;
         if (!copied_into(c->layout, expected->key, &got)) {
-            sr__check_note(c, "copied of %s: expected %" PRId64 ", but there is no such copy", expected->key, expected->value);
+            sr__check_note(c, "copied of %s: expected %" PRId64 ", but there is no such copy", expected->key,
+                           expected->value);
         } else if (got != (uint64_t)expected->value) {
             sr__check_note(c, "copied of %s: expected %" PRId64 ", got %" PRIu64, expected->key, expected->value, got);
         }
@@ -71,7 +72,8 @@ static void read_row(int type, const uint8_t *data, size_t step, int64_t n, floa
 }
 
 /* All elements in order; nb: strides of data. out has room for all of them. */
-static sr_status read_all(const sr_tensor *t, const size_t nb[SR_MAX_DIMS], const uint8_t *data, double *out, sr_error *err) {
+static sr_status read_all(const sr_tensor *t, const size_t nb[SR_MAX_DIMS], const uint8_t *data, double *out,
+                          sr_error *err) {
     float *row = NULL;
     if (sr_type_get(t->type)->block > 1) {
         if (!sr__type_can_read(t->type)) {
@@ -186,7 +188,8 @@ static void compare_sums(sr__check_run *c, const sr_expect_output *expected, con
             return;
         }
         if (!within(expected->head[i], got[i], t * (fabs(expected->head[i]) + r))) {
-            sr__check_note(c, "outputs of %s: head[%d]: expected %.9g, got %.9g", expected->id, i, expected->head[i], got[i]);
+            sr__check_note(c, "outputs of %s: head[%d]: expected %.9g, got %.9g", expected->id, i, expected->head[i],
+                           got[i]);
             return;
         }
     }
@@ -203,7 +206,8 @@ static void compare_all(sr__check_run *c, const sr_expect_output *expected, cons
             error += (values[i] - got[i]) * (values[i] - got[i]);
             square += values[i] * values[i];
         } else if (!within(values[i], got[i], 0.0)) {
-            sr__check_note(c, "outputs of %s: element %" PRId64 ": expected %g, got %g", expected->id, i, values[i], got[i]);
+            sr__check_note(c, "outputs of %s: element %" PRId64 ": expected %g, got %g", expected->id, i, values[i],
+                           got[i]);
             return;
         }
     }
@@ -213,7 +217,8 @@ static void compare_all(sr__check_run *c, const sr_expect_output *expected, cons
     }
 }
 
-static sr_status compare_values(sr__check_run *c, const sr_expect_output *expected, const sr_tensor *t, const double *got) {
+static sr_status compare_values(sr__check_run *c, const sr_expect_output *expected, const sr_tensor *t,
+                                const double *got) {
     const int64_t n = sr_tensor_nelements(t);
     if (expected->bytes == NULL) {
         if (expected->n_values != n) {

@@ -79,7 +79,8 @@ void cli_options_free(cli_options *options);
 
 /* "sched-run: ..." on standard error, a line each. */
 void cli_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* "sched-run: FILE:LINE:COLUMN: POINTER: message"; file stands in where the error names none.  Returns the exit status. */
+/* "sched-run: FILE:LINE:COLUMN: POINTER: message"; file stands in where the error names none.
+ * Returns the exit status. */
 int cli_error(const sr_error *err, const char *file);
 /* "sched-run: FILE: run 2: message" */
 int cli_run_error(const sr_error *err, const char *file, int run);

@@ -41,9 +41,10 @@ static void put_general(sr__str *s) {
         sr__str_printf(s, "  %-8s %-15s %s\n", c->name, c->operands, c->summary);
     }
     put_options(s, &cli_commands[0]);
-    sr__str_puts(s, "\nexit status: 0 done; 1 done, and a check or a reallocation level found something; 2 usage, or a file cannot be\n"
-                    "read or written; 3 the description is wrong; 4 a device or op is not available; 5 memory or a limit;\n"
-                    "6 execution failed; 70 a fault of this program\n");
+    sr__str_puts(s,
+                 "\nexit status: 0 done; 1 done, and a check or a reallocation level found something; 2 usage, or a\n"
+                 "file cannot be read or written; 3 the description is wrong; 4 a device or op is not available;\n"
+                 "5 memory or a limit; 6 execution failed; 70 a fault of this program\n");
 }
 
 int cli_help(const cli_command *command) {
@@ -51,8 +52,8 @@ int cli_help(const cli_command *command) {
     if (command == NULL) {
         put_general(&s);
     } else {
-        sr__str_printf(&s, "usage: sched-run %s [OPTIONS]%s%s\n\n%s\n", command->name, command->operands[0] != '\0' ? " " : "",
-                       command->operands, command->summary);
+        sr__str_printf(&s, "usage: sched-run %s [OPTIONS]%s%s\n\n%s\n", command->name,
+                       command->operands[0] != '\0' ? " " : "", command->operands, command->summary);
         put_options(&s, command);
     }
     cli_output output;

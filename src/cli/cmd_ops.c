@@ -1,8 +1,8 @@
 /*
  * cmd_ops.c - sched-run ops: the table of ops, and who executes each.
  *
- * Layer: cli.  Host kernels, which the cpu and sim drivers share, are known by op; other drivers are asked about one node
- * of the op over small f32 matrices, where such a node can be made.
+ * Layer: cli.  Host kernels, which the cpu and sim drivers share, are known by op; other drivers are asked about one
+ * node of the op over small f32 matrices, where such a node can be made.
  */
 #include <math.h>
 
@@ -96,7 +96,8 @@ static bool is_real(const sr_backend *backend, const sr_graph *unknown, int32_t 
     return !executes(backend, unknown, node);
 }
 
-static void put_executors(sr__str *s, int op, const sr_machine *machine, const sr_graph *unknown, int32_t unknown_node) {
+static void put_executors(sr__str *s, int op, const sr_machine *machine, const sr_graph *unknown,
+                          int32_t unknown_node) {
     if (op == SR_OP_NONE || sr_op_is_view(op)) {
         sr__str_puts(s, "nothing to do");
         return;
@@ -149,8 +150,9 @@ static void put_op(sr__str *s, int op, const sr_machine *machine, const sr_graph
     const sr_op_info *info = sr_op_get(op);
     sr__str executors = {0};
     put_executors(&executors, op, machine, unknown, unknown_node);
-    sr__str_printf(s, "%-24s%-10s%-7s%-*s%s\n", info->name, info->can_inplace ? "yes" : "-", info->can_reuse ? "yes" : "-",
-                   TEXT_COLUMN - 41, sr__str_text(&executors), info->sources[0] != '\0' ? info->sources : "no sources");
+    sr__str_printf(s, "%-24s%-10s%-7s%-*s%s\n", info->name, info->can_inplace ? "yes" : "-",
+                   info->can_reuse ? "yes" : "-", TEXT_COLUMN - 41, sr__str_text(&executors),
+                   info->sources[0] != '\0' ? info->sources : "no sources");
     for (int i = 0; i < info->n_params; i++) {
         put_param(s, &info->params[i]);
     }

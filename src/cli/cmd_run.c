@@ -94,9 +94,9 @@ static void judge_reallocation(cli_session *session, const sr_run *run) {
     }
     char reason[SR_MISFIT_TEXT];
     sr_misfit_text(layout, reason);
-    cli_message("%s: run %d: %s reallocation (graph size %" PRId64 ", nodes %d, leafs %d): %s", session->file, run->index,
-                layout->unexpected ? "unexpected" : "graph", layout->graph_copy_size, (int)layout->view.n_nodes,
-                (int)layout->view.n_leafs, reason);
+    cli_message("%s: run %d: %s reallocation (graph size %" PRId64 ", nodes %d, leafs %d): %s", session->file,
+                run->index, layout->unexpected ? "unexpected" : "graph", layout->graph_copy_size,
+                (int)layout->view.n_nodes, (int)layout->view.n_leafs, reason);
     worsen(session, sr_status_exit(SR_DIFFERS));
 }
 
@@ -177,7 +177,8 @@ static void tell_check(cli_session *session, cli_output *output) {
     }
     char found[64] = "ok";
     if (check->n_differences > 0) {
-        snprintf(found, sizeof(found), "%" PRId64 " difference%s", check->n_differences, check->n_differences == 1 ? "" : "s");
+        snprintf(found, sizeof(found), "%" PRId64 " difference%s", check->n_differences,
+                 check->n_differences == 1 ? "" : "s");
     }
     put_check_line(session, output, "%s (%d run%s, %" PRId64 " check%s)", found, n_runs, n_runs == 1 ? "" : "s",
                    check->n_checks, check->n_checks == 1 ? "" : "s");
@@ -216,7 +217,8 @@ static int one_file(const char *path, const cli_options *options, cli_output *ou
     }
     sr_error err = {0};
     const sr_status status = all_runs(&session, output, &err);
-    if (status != SR_OK && !(status == SR_IO && output->failed)) { /* a failed write is told when the output is closed */
+    /* a failed write is told when the output is closed */
+    if (status != SR_OK && !(status == SR_IO && output->failed)) {
         worsen(&session, cli_error(&err, session.file));
     }
     sr_error_clear(&err);

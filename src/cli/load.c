@@ -24,15 +24,16 @@ static sr_status read_standard_input(sr__str *text, sr_error *err) {
     return ferror(stdin) != 0 ? sr__fail(err, SR_IO, "standard input cannot be read") : SR_OK;
 }
 
-static sr_status load(const char *path, const sr_load_options *options, sr_description **out_description, sr_error *err) {
+static sr_status load(const char *path, const sr_load_options *options, sr_description **out_description,
+                      sr_error *err) {
     if (strcmp(path, "-") != 0) {
         return sr_description_load(path, options, out_description, err);
     }
     sr__str text = {0};
     sr_status status = read_standard_input(&text, err);
     if (status == SR_OK) {
-        status = sr_description_load_text(sr__str_text(&text), text.length, "standard input", "", options, out_description,
-                                          err);
+        status = sr_description_load_text(sr__str_text(&text), text.length, "standard input", "", options,
+                                          out_description, err);
     }
     sr__str_free(&text);
     return status;

@@ -49,7 +49,8 @@ static bool check_operands(const cli_command *command, const cli_options *option
         return false;
     }
     if (command->max_operands >= 0 && n > command->max_operands) {
-        cli_message("'%s' is one operand too many for '%s'", options->files.texts[command->max_operands], command->name);
+        cli_message("'%s' is one operand too many for '%s'", options->files.texts[command->max_operands],
+                    command->name);
         return false;
     }
     return true;

@@ -66,8 +66,9 @@ static sr_status start(child *c, sr_error *err) {
         close_end(&pipes[1][0]);
         close_end(&pipes[2][0]);
         if (error == ENOENT) {
-            return sr__fail(err, SR_UNAVAILABLE, "format svg needs the program 'dot' of Graphviz, which is not installed; "
-                                                 "'--format dot' needs no program");
+            return sr__fail(err, SR_UNAVAILABLE,
+                            "format svg needs the program 'dot' of Graphviz, which is not installed; "
+                            "'--format dot' needs no program");
         }
         return sr__fail(err, SR_IO, "'dot' cannot be started: %s", strerror(error));
     }

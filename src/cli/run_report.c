@@ -30,7 +30,7 @@ static int columns(const cli_options *options) {
     return size.ws_col < 80 ? 80 : size.ws_col > 120 ? 120 : size.ws_col;
 }
 
-/* ---- svg: the runs' drawings one below the other ------------------------------------------------------------------ */
+/* ---- svg: the runs' drawings one below the other ----------------------------------------------------------------- */
 
 static bool append_to_string(void *user, const char *text, size_t length) {
     sr__str_append(user, text, length);

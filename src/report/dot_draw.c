@@ -8,7 +8,7 @@
 
 #include "report/dot_draw.h"
 
-/* ---- what stands for what ----------------------------------------------------------------------------------------- */
+/* ---- what stands for what ---------------------------------------------------------------------------------------- */
 
 static const sr_tensor *tensor_at(const sr__dot *dot, int32_t position) {
     return &dot->layout->graph->tensors[dot->layout->graph->nodes[position]];
@@ -204,13 +204,15 @@ static void open_split(sr__dot *dot, int32_t i) {
     sr__str_printf(s, "    subgraph cluster_split_%d {\n        label=\"split %d  ", (int)i, (int)i);
     sr__dot_text(s, layout->backends[split->backend]->name);
     sr__str_printf(s, "  nodes %d-%d", (int)split->start, (int)split->end - 1);
-    sr__str_printf(s, "\"; style=\"rounded,filled\"; fillcolor=\"#fcfcfc\"; color=\"%s\"; fontcolor=\"%s\"; penwidth=1.5;\n",
-                   color.line, color.line);
+    sr__str_printf(
+        s, "\"; style=\"rounded,filled\"; fillcolor=\"#fcfcfc\"; color=\"%s\"; fontcolor=\"%s\"; penwidth=1.5;\n",
+        color.line, color.line);
     for (int32_t j = split->inputs_begin; j < split->inputs_begin + split->n_inputs; j++) {
         char name[SR_MAX_NAME + 1];
         sr_layout_name(layout, layout->input_copies[j], name);
-        sr__str_printf(s, "        c%d [shape=note, style=\"filled,dashed\", fillcolor=\"#ffffff\", color=\"%s\", label=\"",
-                       (int)j, color.line);
+        sr__str_printf(
+            s, "        c%d [shape=note, style=\"filled,dashed\", fillcolor=\"#ffffff\", color=\"%s\", label=\"",
+            (int)j, color.line);
         sr__dot_text(s, name);
         sr__str_puts(s, "\\n");
         sr__dot_bytes(s, layout->graph->tensors[layout->inputs[j]].nbytes);
@@ -340,7 +342,8 @@ static void put_node_edges(sr__dot *dot, int32_t position) {
             put_late_copy(dot, &ends[j], drawn);
         }
         if (period == 1) {
-            put = ends[j].kind == SR__DOT_NODE && dot->folds.fold_of[ends[j].position] == dot->folds.fold_of[position] &&
+            put = ends[j].kind == SR__DOT_NODE &&
+                  dot->folds.fold_of[ends[j].position] == dot->folds.fold_of[position] &&
                   sr__fold_period(&dot->folds, ends[j].position) == 0;
         }
         for (int k = 0; k < j && put; k++) {
@@ -366,8 +369,8 @@ static void put_joining_copy(sr__dot *dot, int32_t input, const sr__dot_end *end
     if (end->kind == SR__DOT_NODE && start < dot->layout->graph->n_nodes && folds->fold_of[start] >= 0 &&
         sr__fold_period(folds, start) == 1 && folds->fold_of[end->position] == folds->fold_of[start] &&
         sr__fold_period(folds, end->position) == 0) {
-        sr__str_printf(&dot->out->text, "    n%d -> c%d [style=dotted, constraint=false, color=\"#b03a2e\"];\n", (int)end->at,
-                       (int)sr__dot_drawn_input(dot, input));
+        sr__str_printf(&dot->out->text, "    n%d -> c%d [style=dotted, constraint=false, color=\"#b03a2e\"];\n",
+                       (int)end->at, (int)sr__dot_drawn_input(dot, input));
     }
 }
 

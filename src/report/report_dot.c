@@ -40,9 +40,10 @@ void sr__dot_bytes(sr__str *s, uint64_t bytes) { sr__put_bytes(s, bytes); }
 static void put_head(sr__str *s, const sr_run_result *result) {
     const sr_run *run = result->run;
     sr__str_printf(s, "digraph \"run %d\" {\n", run->index);
-    sr__str_puts(s, "    graph [fontname=\"Helvetica\", fontsize=13, labelloc=t, labeljust=l, nodesep=0.25, ranksep=0.35,\n"
-                    "        compound=true, newrank=false];\n"
-                    "    node [fontname=\"Helvetica\", fontsize=10, shape=box, style=\"filled,rounded\", margin=\"0.12,0.06\"];\n"
+    sr__str_puts(s, "    graph [fontname=\"Helvetica\", fontsize=13, labelloc=t, labeljust=l, nodesep=0.25,\n"
+                    "        ranksep=0.35];\n"
+                    "    node [fontname=\"Helvetica\", fontsize=10, shape=box, style=\"filled,rounded\",\n"
+                    "        margin=\"0.12,0.06\"];\n"
                     "    edge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\", arrowsize=0.6];\n");
     sr__str_printf(s, "    label=\"run %d", run->index);
     if (run->graph_name[0] != '\0') {
@@ -73,7 +74,8 @@ static void put_summary(sr__str *s, const sr_layout *layout, const sr__facts *fa
 static void put_legend(sr__dot *dot) {
     sr__str *s = &dot->out->text;
     const sr_layout *layout = dot->layout;
-    sr__str_puts(s, "    subgraph cluster_legend {\n        label=\"legend\"; style=\"rounded\"; color=\"#bbbbbb\"; fontsize=11;\n");
+    sr__str_puts(s, "    subgraph cluster_legend {\n"
+                    "        label=\"legend\"; style=\"rounded\"; color=\"#bbbbbb\"; fontsize=11;\n");
     for (int b = 0; b < layout->n_backends; b++) {
         const sr__dot_color color = sr__dot_backend_color(layout, b);
         sr__str_printf(s, "        legend_%d [label=\"", b);
@@ -88,7 +90,8 @@ static void put_legend(sr__dot *dot) {
     }
     sr__str_puts(s, "        legend_text [shape=plaintext, style=\"\", label=\"dashed: copied between backends\\l"
                     "ellipse: leaf that the scheduler allocates\\lcylinder: leaf in a buffer, copied\\l");
-    sr__str_puts(s, dot->folds.n > 0 ? "x N: equal layers, drawn once\\ldotted: into the next of them\\l\"];\n" : "\"];\n");
+    sr__str_puts(s, dot->folds.n > 0 ? "x N: equal layers, drawn once\\ldotted: into the next of them\\l\"];\n"
+                                     : "\"];\n");
     sr__str_puts(s, "        legend_text"); /* one above the other: a legend beside the graph, not over it */
     for (int b = 0; b < layout->n_backends; b++) {
         sr__str_printf(s, " -> legend_%d", b);
@@ -123,7 +126,8 @@ static sr_status make_tables(sr__dot *dot, sr_error *err) {
     return SR_OK;
 }
 
-static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out, sr_error *err) {
+static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out,
+                              sr_error *err) {
     sr_status status;
     sr__facts facts = {0};
     sr__dot dot = {.out = out, .layout = result->layout, .facts = &facts};
@@ -156,7 +160,8 @@ done:
 /* Nothing was scheduled: the error, or an empty graph. */
 static void put_failure(const sr_run_result *result, sr__str *s) {
     put_head(s, result);
-    sr__str_puts(s, "\\l\";\n    failure [shape=note, style=filled, fillcolor=\"#fbe0dd\", color=\"#b03a2e\", label=\"");
+    sr__str_puts(s,
+                 "\\l\";\n    failure [shape=note, style=filled, fillcolor=\"#fbe0dd\", color=\"#b03a2e\", label=\"");
     if (result->error->status != SR_OK) {
         sr__str_puts(s, sr_status_name(result->error->status));
         sr__str_puts(s, "\\n");

@@ -79,7 +79,8 @@ static const char *assigned_name(const sr_layout *layout, int32_t tensor) {
 
 static void put_split(const sr_layout *layout, int32_t i, sr__str *s) {
     const sr_split *split = &layout->splits[i];
-    sr__str_printf(s, "\n## SPLIT #%d: %s # %d inputs", (int)i, layout->backends[split->backend]->name, (int)split->n_inputs);
+    sr__str_printf(s, "\n## SPLIT #%d: %s # %d inputs", (int)i, layout->backends[split->backend]->name,
+                   (int)split->n_inputs);
     for (int32_t j = 0; j < split->n_inputs; j++) {
         const sr_tensor *input = &layout->graph->tensors[layout->inputs[split->inputs_begin + j]];
         char size[16];
@@ -97,7 +98,8 @@ static char *put_source(const sr_layout *layout, int32_t source, char *p) {
     *p++ = ' ';
     if (source < graph->n_tensors) {
         const sr_tensor *t = &graph->tensors[source];
-        return put_tensor(p, t->name, t->nbytes, assigned_name(layout, source), sr_cause_name(layout->cause_of[source]));
+        return put_tensor(p, t->name, t->nbytes, assigned_name(layout, source),
+                          sr_cause_name(layout->cause_of[source]));
     }
     /* a copy is in no table of assignments */
     char name[SR_MAX_NAME + 1];

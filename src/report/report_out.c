@@ -39,7 +39,10 @@ int sr__utf8_length(const char *text, size_t n) {
     if (p[0] < 0x80) {
         return 1;
     }
-    const int length = p[0] >= 0xC2 && p[0] <= 0xDF ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+    const int length = p[0] >= 0xC2 && p[0] <= 0xDF   ? 2
+                       : (p[0] & 0xF0) == 0xE0        ? 3
+                       : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4
+                                                      : 0;
     if ((size_t)length > n) {
         return 0;
     }

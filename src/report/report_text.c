@@ -252,7 +252,8 @@ static int backend_width(const sr_layout *layout) {
     return width;
 }
 
-static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out, sr_error *err) {
+static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out,
+                              sr_error *err) {
     const sr_layout *layout = result->layout;
     sr__facts facts;
     const sr_status status = sr__facts_init(&facts, layout, err);
@@ -281,7 +282,8 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
     return SR_OK;
 }
 
-sr_status sr_report_text_run(const sr_run_result *result, const sr_report_options *options, sr_sink *sink, sr_error *err) {
+sr_status sr_report_text_run(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
+                             sr_error *err) {
     sr__out out;
     sr__out_init(&out, sink);
     put_run_title(&out.text, result, options);

@@ -67,8 +67,10 @@ static void test_differs(void **state) {
     c.run.expect = &expect;
     char size[128];
     char offset[128];
-    snprintf(size, sizeof(size), "run 3: compute_buffer_size of GPU0: expected 1, got %zu", c.layout->compute_buffer_size[0]);
-    snprintf(offset, sizeof(offset), "run 3: address of inp: expected CPU 12345, got CPU %zu", c.layout->addresses[0].offset);
+    snprintf(size, sizeof(size), "run 3: compute_buffer_size of GPU0: expected 1, got %zu",
+             c.layout->compute_buffer_size[0]);
+    snprintf(offset, sizeof(offset), "run 3: address of inp: expected CPU 12345, got CPU %zu",
+             c.layout->addresses[0].offset);
     const char *const messages[] = {
         "run 3: n_splits: expected 7, got 2",
         "run 3: splits: expected 3, got 2",

@@ -52,8 +52,9 @@ static void test_ggml_levels(void **state) {
     report_case c;
     report_case_init(&c, 1, "y");
     assert_int_equal(SR_OK, sr_report_ggml(c.layout, 1, &c.sink, NULL));
-    assert_string_equal("\n## SPLIT #0: GPU0 # 1 inputs: [inp (   0K)] \n\n## SPLIT #1: CPU # 1 inputs: [sqrt-0 (   0K)] \n",
-                        sr__str_text(&c.text));
+    assert_string_equal(
+        "\n## SPLIT #0: GPU0 # 1 inputs: [inp (   0K)] \n\n## SPLIT #1: CPU # 1 inputs: [sqrt-0 (   0K)] \n",
+        sr__str_text(&c.text));
     sr__str_clear(&c.text);
     assert_int_equal(SR_OK, sr_report_ggml(c.layout, 0, &c.sink, NULL));
     assert_string_equal("", sr__str_text(&c.text));
@@ -67,7 +68,8 @@ static void test_text(void **state) {
     report_case c;
     report_case_init(&c, 1, "y");
     assert_int_equal(SR_OK, sr_report_text_run(&c.result, &plain, &c.sink, NULL));
-    expect_part(&c, "run 0  pp  n=4   2 splits of 4 nodes   1.0 KiB copied per evaluation   reallocated: first allocation\n");
+    expect_part(
+        &c, "run 0  pp  n=4   2 splits of 4 nodes   1.0 KiB copied per evaluation   reallocated: first allocation\n");
     expect_part(&c, "split 1  CPU   nodes 3-3  inputs  sqrt-0 512 B\n");
     expect_part(&c, "1.wgt0  weights blk.0.weight are in GPU0\n");
     expect_part(&c, "2.sup   follows node 0 mm-0\n");
@@ -137,8 +139,9 @@ static void test_json_line(void **state) {
     check_schema(&c, "#/$defs/line");
     assert_int_equal('\n', c.text.data[c.text.length - 1]);
     assert_ptr_equal(&c.text.data[c.text.length - 1], strchr(c.text.data, '\n'));
-    expect_part(&c, "\"splits\":[{\"backend\":\"GPU0\",\"start\":0,\"end\":6,\"inputs\":[\"inp\"],\"input_ids\":[\"inp\"],"
-                    "\"input_bytes\":512}");
+    expect_part(&c,
+                "\"splits\":[{\"backend\":\"GPU0\",\"start\":0,\"end\":6,\"inputs\":[\"inp\"],\"input_ids\":[\"inp\"],"
+                "\"input_bytes\":512}");
     expect_part(&c, "\"copy_totals\":[{\"from\":\"GPU0\",\"to\":\"CPU\",\"copies\":1,\"bytes\":512},"
                     "{\"from\":\"CPU\",\"to\":\"GPU0\",\"copies\":1,\"bytes\":512}]");
     report_case_free(&c);
@@ -153,7 +156,8 @@ static void test_json_of_failure(void **state) {
     sr__error_number(&c.error, "count", 31);
     assert_int_equal(SR_OK, sr_report_json_run(&c.result, true, true, &c.sink, NULL));
     check_schema(&c, "#/$defs/line");
-    expect_part(&c, "\"status\":\"split_inputs\",\"error\":{\"kind\":\"split_inputs\",\"message\":\"too many\",\"count\":31}");
+    expect_part(
+        &c, "\"status\":\"split_inputs\",\"error\":{\"kind\":\"split_inputs\",\"message\":\"too many\",\"count\":31}");
     report_case_free(&c);
 }
 
@@ -176,7 +180,7 @@ static void test_dot_folds_layers(void **state) {
     report_case_free(&c);
 }
 
-/* ---- sinks and memory --------------------------------------------------------------------------------------------- */
+/* ---- sinks and memory -------------------------------------------------------------------------------------------- */
 
 static bool refuse(void *user, const char *text, size_t length) {
     (void)user, (void)text, (void)length;
