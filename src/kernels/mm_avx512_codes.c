@@ -7,7 +7,7 @@
  */
 #if defined(__x86_64__)
 
-#include "kernels/mm_avx512_unpack.h"
+#include "kernels/mm_avx512.h"
 #include "kernels/mm_isa.h"
 
 #include <math.h>
@@ -45,6 +45,20 @@ static void quantize_avx512(const float *x, int64_t k, int8_t *codes, float *sca
     }
     memset(codes + k, 0, (size_t)(padded - k));
     memset(scale + k / 32, 0, (size_t)((padded - k) / 32) * sizeof(float));
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------------- */
+
+AVX512 static void pack_avx512(const uint8_t *rows, size_t ld, int64_t n, uint8_t *panel) {
+    int64_t k = 0;
+    for (; k + 64 <= n; k += 64) { /* 16 groups of four codes */
+        sr__transpose_16((const float *)(const void *)(rows + k), ld / 4, (float *)(void *)(panel + k * ROWS), ROWS);
+    }
+    for (; k < n; k += 4) {
+        for (int r = 0; r < 16; r++) {
+            memcpy(panel + k * ROWS + 4 * r, rows + (size_t)r * ld + (size_t)k, 4);
+        }
+    }
 }
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
@@ -231,6 +245,6 @@ static void dots_codes(const sr__codes_type *type, int64_t k, const sr__codes_ro
     }
 }
 
-const sr__codes_isa sr__codes_avx512 = {tile_codes, dots_codes, sr__avx512_unpack, quantize_avx512};
+const sr__codes_isa sr__codes_avx512 = {tile_codes, dots_codes, sr__avx512_unpack, pack_avx512, quantize_avx512};
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * mm_avx512_unpack.c - unpacking of quantized rows with AVX-512, for the types that models use most.
+ * mm_avx512_unpack.c - unpacking of quantized rows with AVX-512 to codes and scales.
  *
- * Layer: kernels.
+ * Layer: kernels.  The layouts of the blocks are those of the quant files.
  */
 #if defined(__x86_64__)
 
-#include "kernels/mm_avx512_unpack.h"
+#include "kernels/mm_avx512.h"
 
 #include "graph/quant_rows.h"
 
@@ -90,6 +90,31 @@ AVX512 static void unpack_mxfp4(const uint8_t *src, int64_t n, uint8_t *codes, f
     for (int64_t b = 0; b < n / 32; b++, src += 17) {
         scale[b] = sr__e8m0_half(src[0]);
         store_32(codes + 32 * b, table_32(src + 1, table));
+    }
+}
+
+AVX512 static void unpack_nvfp4(const uint8_t *src, int64_t n, uint8_t *codes, float *scale, float *min) {
+    (void)min;
+    const __m256i table = biased_table(sr__quant_e2, 12);
+    for (int64_t b = 0; b < n / 64; b++, src += 36) {
+        for (int s = 0; s < 4; s++) {
+            scale[4 * b + s] = sr__e4m3_half(src[s]);
+        }
+        for (int half = 0; half < 2; half++) { /* low nibbles of 8 bytes, their high ones, and the next 8 alike */
+            store_32(codes + 64 * b + 32 * half,
+                     _mm256_permute4x64_epi64(table_32(src + 4 + 16 * half, table), _MM_SHUFFLE(3, 1, 2, 0)));
+        }
+    }
+}
+
+/* A bit is twice a code of 0 or 1: 2 D - D and 0 - D. */
+AVX512 static void unpack_q1_0(const uint8_t *src, int64_t n, uint8_t *codes, float *scale, float *min) {
+    (void)min;
+    for (int64_t b = 0; b < n / 128; b++, src += 18) {
+        _mm_storeu_ps(scale + 4 * b, _mm_set1_ps(half_at(src)));
+        for (int s = 0; s < 4; s++) {
+            store_32(codes + 128 * b + 32 * s, _mm256_maskz_set1_epi8((__mmask32)sr__get_u32(src + 2 + 4 * s), 2));
+        }
     }
 }
 
@@ -219,6 +244,45 @@ AVX512 static void unpack_iq4_xs(const uint8_t *src, int64_t n, uint8_t *codes, 
     }
 }
 
+/* The digits of 32 bytes at power 3^p: (byte * 3^p mod 256) * 3 / 256. */
+AVX512_INLINE __m256i digits(__m512i bytes, int power) {
+    const __m512i q = _mm512_and_si512(_mm512_mullo_epi16(bytes, _mm512_set1_epi16((short)power)), _mm512_set1_epi16(255));
+    return _mm512_cvtepi16_epi8(_mm512_srli_epi16(_mm512_mullo_epi16(q, _mm512_set1_epi16(3)), 8));
+}
+
+AVX512 static void unpack_tq1_0(const uint8_t *src, int64_t n, uint8_t *codes, float *scale, float *min) {
+    static const int POWER[5] = {1, 3, 9, 27, 81};
+    (void)min;
+    for (int64_t b = 0; b < n / 256; b++, src += 54, codes += 256) {
+        const __m512i first = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)src));
+        const __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(src + 32));
+        const __m512i rest = _mm512_cvtepu8_epi16(_mm256_inserti128_si256(_mm256_castsi128_si256(second),
+                                                                          _mm_cvtsi32_si128((int)sr__get_u32(src + 48)), 1));
+        _mm256_storeu_ps(scale + 8 * b, _mm256_set1_ps(half_at(src + 52)));
+        for (int p = 0; p < 5; p++) {
+            const __m256i d = digits(rest, POWER[p]);
+            store_32(codes + 32 * p, digits(first, POWER[p]));
+            _mm_storeu_si128((__m128i *)(void *)(codes + 160 + 16 * p), _mm256_castsi256_si128(d));
+            if (p < 4) {
+                const int four = _mm_cvtsi128_si32(_mm256_extracti128_si256(d, 1));
+                memcpy(codes + 240 + 4 * p, &four, sizeof(four));
+            }
+        }
+    }
+}
+
+AVX512 static void unpack_tq2_0(const uint8_t *src, int64_t n, uint8_t *codes, float *scale, float *min) {
+    (void)min;
+    for (int64_t b = 0; b < n / 256; b++, src += 66) {
+        _mm256_storeu_ps(scale + 8 * b, _mm256_set1_ps(half_at(src + 64)));
+        for (int half = 0; half < 2; half++) {
+            const __m256i q = _mm256_loadu_si256((const __m256i *)(const void *)(src + 32 * half));
+            _mm512_storeu_si512(codes + 256 * b + 128 * half, two_bit_pair(q, 0));
+            _mm512_storeu_si512(codes + 256 * b + 128 * half + 64, two_bit_pair(q, 4));
+        }
+    }
+}
+
 sr__codes_unpack *sr__avx512_unpack(int type) {
     switch (type) {
         case SR_TYPE_Q4_0: return unpack_q4_0;
@@ -234,7 +298,11 @@ sr__codes_unpack *sr__avx512_unpack(int type) {
         case SR_TYPE_Q5_K: return unpack_q5_K;
         case SR_TYPE_Q6_K: return unpack_q6_K;
         case SR_TYPE_IQ4_XS: return unpack_iq4_xs;
-        default: return sr__codes_get(type)->unpack;
+        case SR_TYPE_NVFP4: return unpack_nvfp4;
+        case SR_TYPE_Q1_0: return unpack_q1_0;
+        case SR_TYPE_TQ1_0: return unpack_tq1_0;
+        case SR_TYPE_TQ2_0: return unpack_tq2_0;
+        default: return NULL;
     }
 }
 

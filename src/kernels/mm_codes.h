@@ -18,7 +18,6 @@ typedef struct sr__codes_type {
     int sub;     /* values that share a scale: 16 or 32 */
     int bias;
     bool has_min;
-    sr__codes_unpack *unpack;
 } sr__codes_type;
 
 /* NULL for a type that has no such form. */

@@ -33,7 +33,7 @@ typedef struct sr__mm_shape {
     size_t a_nb1;
 } sr__mm_shape;
 
-enum { SR__MM_FEW = 8 }; /* up to so many columns of a group stream rows instead of packing them */
+enum { SR__MM_FEW = 16 }; /* up to so many columns of a group stream rows instead of packing them */
 
 /* Bytes that one member needs for pieces of up to `rows` rows. */
 size_t sr__mm_work_size(const sr__mm_shape *shape, int64_t rows);

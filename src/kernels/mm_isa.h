@@ -58,8 +58,9 @@ typedef struct sr__codes_isa {
     /* One unpacked row times n_cols columns; k is a multiple of 256. */
     void (*dots)(const sr__codes_type *type, int64_t k, const sr__codes_row *row, const sr__codes_column *cols, int n_cols,
                  float *out);
-    /* Codes of n values, a multiple of 32, of a row; NULL: the type's own function. */
     sr__codes_unpack *(*unpack)(int type);
+    /* Half of a panel: 16 rows of n codes, a multiple of 32, `ld` apart, to rows 0 .. 15 from `panel` on. */
+    void (*pack)(const uint8_t *rows, size_t ld, int64_t n, uint8_t *panel);
     /* f32 values to a column; k is padded with zeros to 256. */
     void (*quantize)(const float *x, int64_t k, int8_t *codes, float *scale);
 } sr__codes_isa;

@@ -7,7 +7,7 @@
  */
 #include "kernels/mm_core.h"
 
-enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16 };
+enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16, HALF = 16 /* rows of a panel that are packed at once */ };
 
 static size_t round_64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -21,6 +21,13 @@ static int64_t slice_of(const sr__mm_shape *s) {
 
 /* ---- work space ------------------------------------------------------------------------------------------------------ */
 
+/* The next part of the work space, or only its size while there is none. */
+static char *part(char *work, size_t *total, size_t bytes) {
+    char *here = work != NULL ? work + *total : NULL;
+    *total += round_64(bytes);
+    return here;
+}
+
 typedef struct float_work {
     float *panels; /* [rows / mr][slice][mr] */
     float *rows;   /* mr rows of a slice, before they are transposed */
@@ -28,49 +35,44 @@ typedef struct float_work {
     size_t ld;     /* floats from one row or column to the next */
 } float_work;
 
-static size_t float_layout(const sr__mm_shape *s, int64_t rows, char *work, float_work *out) {
-    const size_t slice = (size_t)slice_of(s), ld = (size_t)round_up((int64_t)slice, PAD) + PAD;
-    const size_t panels = round_64((size_t)round_up(rows, s->isa->mr) * slice * sizeof(float));
-    const size_t row_bytes = round_64((size_t)s->isa->mr * ld * sizeof(float));
-    const size_t col_bytes = round_64((size_t)s->isa->nr * ld * sizeof(float));
-    if (work != NULL) {
-        out->panels = (float *)(void *)work;
-        out->rows = (float *)(void *)(work + panels);
-        out->cols = (float *)(void *)(work + panels + row_bytes);
-        out->ld = ld;
-    }
-    return panels + row_bytes + col_bytes;
+static size_t float_layout(const sr__mm_shape *s, int64_t rows, char *work, float_work *w) {
+    const size_t slice = (size_t)slice_of(s), mr = (size_t)s->isa->mr, nr = (size_t)s->isa->nr;
+    size_t total = 0;
+    w->ld = (size_t)round_up((int64_t)slice, PAD) + PAD;
+    w->panels = (float *)(void *)part(work, &total, (size_t)round_up(rows, s->isa->mr) * slice * sizeof(float));
+    w->rows = (float *)(void *)part(work, &total, mr * w->ld * sizeof(float));
+    w->cols = (float *)(void *)part(work, &total, nr * w->ld * sizeof(float));
+    return total;
 }
 
 typedef struct codes_work {
-    uint8_t *panels; /* [rows / 32][slice / 4][32][4] */
+    uint8_t *panels;      /* [rows / 32][slice / 4][32][4] */
     float *scales, *mins; /* [rows / 32][slice / sub][32] */
-    char *row;       /* one unpacked row of a slice */
+    uint8_t *rows;        /* 16 unpacked rows of a slice */
+    size_t row_ld;
+    float *row_scale, *row_min;
     int8_t *cols;
     size_t ld;
     float *b_scale, *b_sum;
     int32_t *b_init;
 } codes_work;
 
-static size_t codes_layout(const sr__mm_shape *s, int64_t rows, char *work, codes_work *out) {
+static size_t codes_layout(const sr__mm_shape *s, int64_t rows, char *work, codes_work *w) {
     const size_t slice = (size_t)slice_of(s), n_rows = (size_t)round_up(rows, SR__CODES_ROWS);
-    const size_t n_sub = slice / (size_t)s->codes->sub, ld = slice + 64;
-    const size_t scales = round_64(n_rows * n_sub * sizeof(float));
-    const size_t cols = round_64(SR__CODES_COLS * ld), per_sub = round_64(n_sub * SR__CODES_COLS * sizeof(float));
-    const size_t row = sr__codes_row_size(s->codes, (int64_t)slice);
-    if (work != NULL) {
-        out->panels = (uint8_t *)work;
-        work += n_rows * slice;
-        out->scales = (float *)(void *)work;
-        out->mins = (float *)(void *)(work + scales);
-        out->row = work + 2 * scales;
-        out->cols = (int8_t *)(out->row + row);
-        out->ld = ld;
-        out->b_scale = (float *)(void *)(out->row + row + cols);
-        out->b_sum = (float *)(void *)((char *)out->b_scale + per_sub);
-        out->b_init = (int32_t *)(void *)((char *)out->b_sum + per_sub);
-    }
-    return n_rows * slice + 2 * scales + row + cols + 3 * per_sub;
+    const size_t n_sub = slice / (size_t)s->codes->sub, per_row = n_sub * sizeof(float);
+    size_t total = 0;
+    w->row_ld = w->ld = slice + 64;
+    w->panels = (uint8_t *)part(work, &total, n_rows * slice);
+    w->scales = (float *)(void *)part(work, &total, n_rows * per_row);
+    w->mins = (float *)(void *)part(work, &total, n_rows * per_row);
+    w->rows = (uint8_t *)part(work, &total, HALF * w->row_ld);
+    w->row_scale = (float *)(void *)part(work, &total, per_row);
+    w->row_min = (float *)(void *)part(work, &total, per_row);
+    w->cols = (int8_t *)part(work, &total, SR__CODES_COLS * w->ld);
+    w->b_scale = (float *)(void *)part(work, &total, slice / 32 * SR__CODES_COLS * sizeof(float));
+    w->b_sum = (float *)(void *)part(work, &total, n_sub * SR__CODES_COLS * sizeof(float));
+    w->b_init = (int32_t *)(void *)part(work, &total, n_sub * SR__CODES_COLS * sizeof(int32_t));
+    return total;
 }
 
 /* Streaming: whole rows, as floats or as codes. */
@@ -82,7 +84,9 @@ static size_t stream_size(const sr__mm_shape *s) {
 }
 
 size_t sr__mm_work_size(const sr__mm_shape *shape, int64_t rows) {
-    const size_t piece = shape->codes != NULL ? codes_layout(shape, rows, NULL, NULL) : float_layout(shape, rows, NULL, NULL);
+    float_work floats;
+    codes_work codes;
+    const size_t piece = shape->codes != NULL ? codes_layout(shape, rows, NULL, &codes) : float_layout(shape, rows, NULL, &floats);
     return piece > stream_size(shape) ? piece : stream_size(shape);
 }
 
@@ -130,7 +134,7 @@ static void float_slice(const sr__mm_shape *s, int64_t m0, int64_t rows, const s
 
 static void float_piece(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
                         int64_t n, char *work) {
-    float_work w = {0};
+    float_work w;
     (void)float_layout(s, rows, work, &w);
     int64_t k0 = 0;
     do { /* once even for empty sums: the results are then zero */
@@ -143,35 +147,36 @@ static void float_piece(const sr__mm_shape *s, const char *a, int64_t m0, int64_
 
 /* ---- many columns, codes ---------------------------------------------------------------------------------------------- */
 
-/* Row r of a panel: its codes four by four, its scales and minima one by one. */
-static void scatter_row(const sr__mm_shape *s, const sr__codes_row *row, int64_t n, uint8_t *panel, float *scales,
-                        float *mins, int64_t r) {
-    uint8_t *to = panel + 4 * r;
-    for (int64_t g = 0; g < n / 4; g++) {
-        memcpy(to + g * 4 * SR__CODES_ROWS, row->codes + 4 * g, 4);
-    }
-    for (int64_t b = 0; b < n / s->codes->sub; b++) {
-        scales[b * SR__CODES_ROWS + r] = row->scale[b];
-    }
-    for (int64_t b = 0; s->codes->has_min && b < n / s->codes->sub; b++) {
-        mins[b * SR__CODES_ROWS + r] = row->min[b];
+/* Scales, or minima, of row r of a panel: one for each sub-block, beside those of the other rows. */
+static void scatter(const float *from, int64_t n, float *to, int64_t r) {
+    for (int64_t b = 0; b < n; b++) {
+        to[b * SR__CODES_ROWS + r] = from[b];
     }
 }
 
+/* Sixteen rows are unpacked and then transposed, four codes at a time; rows that do not exist are zeros. */
 static void pack_codes(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, int64_t k0, int64_t n,
                        const codes_work *w) {
     sr__codes_unpack *unpack = s->isa->codes->unpack(s->a_type);
-    const sr__codes_row row = sr__codes_row_at(s->codes, n, w->row);
     const size_t offset = offset_of(s->a_type, k0);
     const int64_t n_sub = n / s->codes->sub;
     for (int64_t r = 0; r < round_up(rows, SR__CODES_ROWS); r++) {
         const int64_t panel = r / SR__CODES_ROWS * SR__CODES_ROWS; /* rows before it */
+        uint8_t *codes = w->rows + (size_t)(r % HALF) * w->row_ld;
         if (r < rows) {
-            unpack((const uint8_t *)a + (size_t)(m0 + r) * s->a_nb1 + offset, n, row.codes, row.scale, row.min);
-        } else if (r == rows) {
-            memset(w->row, 0, sr__codes_row_size(s->codes, n));
+            unpack((const uint8_t *)a + (size_t)(m0 + r) * s->a_nb1 + offset, n, codes, w->row_scale, w->row_min);
+        } else {
+            memset(codes, 0, (size_t)n);
+            memset(w->row_scale, 0, (size_t)n_sub * sizeof(float));
+            memset(w->row_min, 0, (size_t)n_sub * sizeof(float));
         }
-        scatter_row(s, &row, n, w->panels + panel * n, w->scales + panel * n_sub, w->mins + panel * n_sub, r - panel);
+        scatter(w->row_scale, n_sub, w->scales + panel * n_sub, r - panel);
+        if (s->codes->has_min) {
+            scatter(w->row_min, n_sub, w->mins + panel * n_sub, r - panel);
+        }
+        if (r % HALF == HALF - 1) {
+            s->isa->codes->pack(w->rows, w->row_ld, n, w->panels + panel * n + (r - panel - (HALF - 1)) * 4);
+        }
     }
 }
 
@@ -215,7 +220,7 @@ static void codes_slice(const sr__mm_shape *s, int64_t m0, int64_t rows, const s
 
 static void codes_piece(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
                         int64_t n, char *work) {
-    codes_work w = {0};
+    codes_work w;
     (void)codes_layout(s, rows, work, &w);
     int64_t k0 = 0;
     do {

@@ -240,6 +240,34 @@ static void test_unreadable_companions(void **state) {
     }
 }
 
+/* Codes, scales and minima stand for exactly the values that the row reader gives, for any bytes. */
+static void test_unpacking(void **state) {
+    (void)state;
+    const sr__codes_isa *isa = sr__mm_isa_get()->codes;
+    if (isa == NULL) {
+        skip(); /* this machine has no integer products */
+    }
+    uint64_t seed = 1;
+    for (int type = 0; type < SR_TYPE_COUNT; type++) {
+        const sr__codes_type *codes = sr__codes_get(type);
+        for (int round = 0; codes != NULL && round < 50; round++) {
+            uint8_t row[1024], unpacked[512];
+            float scale[32], min[32] = {0}, values[512];
+            for (int i = 0; i < 1024; i++) {
+                row[i] = (uint8_t)(256 * kh_random(&seed));
+            }
+            isa->unpack(type)(row, 512, unpacked, scale, min);
+            sr__row_to_f32(type, row, values, 512);
+            for (int i = 0; i < 512; i++) {
+                const float got = scale[i / codes->sub] * (float)(unpacked[i] - codes->bias) - min[i / codes->sub];
+                if (!(got == values[i] || (isnan(got) && isnan(values[i])))) {
+                    fail_msg("%s: value %d is %.9g, not %.9g", sr_type_get(type)->name, i, (double)got, (double)values[i]);
+                }
+            }
+        }
+    }
+}
+
 static double hadamard(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {
     const int64_t k = c->src[0]->tensor.ne[0];
     double sum = 0;
@@ -321,7 +349,7 @@ int main(void) {
         cmocka_unit_test(test_experts),         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_unreadable_companions), cmocka_unit_test(test_hadamard),
         cmocka_unit_test(test_not_finite),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_bad_expert),
+        cmocka_unit_test(test_bad_expert),      cmocka_unit_test(test_unpacking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
