@@ -17,7 +17,7 @@ for t in "$build"/tests/unit/test_* "$build"/tests/conformance/test_* "$build"/t
     "$t" >"$log" 2>&1
     status=$?
     p=$(sed -n 's/.*\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | tail -n 1)
-    f=$(grep -c '^\[  FAILED  \] [A-Za-z_]' "$log")
+    f=$(grep '^\[  FAILED  \] [A-Za-z_]' "$log" | sort -u | wc -l)
     p=${p:-0}
     if [ $status -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi
     passed=$((passed + p))

@@ -132,7 +132,8 @@ typedef struct sr_layout {
     int64_t graph_copy_size, prev_graph_copy_size; /* max(nodes, leafs) + splits * 30 * 2 * copies */
     const size_t *compute_buffer_size; /* by backend; 0 where the type was counted before */
     const bool *grew;              /* by backend: its buffer had memory and got more */
-    const uint64_t *copied;        /* beside inputs: bytes an execution wrote into each copy; NULL: not executed */
+    bool executed;                 /* the graph has been run to its end */
+    const uint64_t *copied;        /* beside inputs: bytes an execution wrote into each copy; NULL: none */
     double seconds_split, seconds_allocate, seconds_compute;
 } sr_layout;
 

@@ -374,7 +374,7 @@ sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layo
     if (!failed) {
         compare_reallocation(&c);
         compare_addresses(&c);
-        if (layout->copied != NULL) {
+        if (layout->executed) {
             sr__check_copied(&c);
             sr__check_outputs(&c);
         }

@@ -132,7 +132,8 @@ done:
     return status;
 }
 
-/* Raw expected content, contiguous in the tensor's type; *out is freed with sr__free. */
+/* Raw expected content in the tensor's type: its memory as it lies there, strides and all, or packed; *out is freed with
+ * sr__free. */
 static sr_status read_expected(sr__check_run *c, const sr_tensor *t, const sr_expect_output *expected, double **out) {
     const size_t n = (size_t)sr_tensor_nelements(t);
     const size_t row_size = sr_row_size(t->type, t->ne[0]);
@@ -140,7 +141,9 @@ static sr_status read_expected(sr__check_run *c, const sr_tensor *t, const sr_ex
     nb[2] = nb[1] * (size_t)t->ne[1];
     nb[3] = nb[2] * (size_t)t->ne[2];
     *out = NULL;
-    if (n == 0 || expected->n_bytes != row_size * (size_t)sr_tensor_nrows(t)) {
+    if (n > 0 && expected->n_bytes == t->nbytes) {
+        memcpy(nb, t->nb, sizeof(nb));
+    } else if (n == 0 || expected->n_bytes != row_size * (size_t)sr_tensor_nrows(t)) {
         return SR_OK;
     }
     double *values = sr__malloc(n * sizeof(*values));

@@ -274,6 +274,7 @@ sr_status sr_sched_compute_async(sr_sched *sched, const sr_graph *graph, sr_erro
         status = run_split(&x, s);
     }
     sched->layout.copied = sched->copied;
+    sched->layout.executed = status == SR_OK;
 done:
     sr__free(x.ids);
     sr__free(x.used);
