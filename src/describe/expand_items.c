@@ -11,7 +11,7 @@
 
 #include "describe/loader.h"
 
-enum { MAX_BARREN = 10000000 };
+enum { MAX_BARREN = 1000000 };
 
 enum { R_REPEAT, R_AS, R_IF, R_ITEMS, R_COUNT };
 static const char *const repeat_keys[R_COUNT] = {"repeat", "as", "if", "items"};

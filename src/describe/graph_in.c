@@ -266,6 +266,16 @@ done:
     return status;
 }
 
+/* What follows from extents may exceed what a description can say; such a tensor would have no plain form. */
+static bool is_exact(const sr_tensor *t) {
+    const uint64_t limit = UINT64_C(1) << 53;
+    bool exact = t->view_offs <= limit;
+    for (int d = 0; d < SR_MAX_DIMS; d++) {
+        exact = exact && (uint64_t)t->ne[d] <= limit && t->nb[d] <= limit;
+    }
+    return exact;
+}
+
 static sr_status add_tensor(sr__loader *ld, build *b, const cJSON *const *f, const sr__at *at, const sr_tensor_spec *spec,
                             int32_t *out) {
     sr_status status = sr_graph_add(b->graph, spec, out, ld->err);
@@ -273,6 +283,9 @@ static sr_status add_tensor(sr__loader *ld, build *b, const cJSON *const *f, con
         return sr__wrong_there(ld, at, status);
     }
     b->made++;
+    if (!is_exact(&b->graph->tensors[*out])) {
+        return sr__wrong(ld, at, "'%s' has an extent, a stride or an offset beyond 2^53", spec->id);
+    }
     if (f[K_BACKEND]) {
         SR_TRY(assign(ld, b->v, f[K_BACKEND], at, *out));
     }

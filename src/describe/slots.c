@@ -73,10 +73,10 @@ const sr__data *sr__data_of(const sr__variant *v, int32_t tensor) {
     return low < v->n_data && v->data[low].tensor == tensor ? v->data[low].data : NULL;
 }
 
-/* The contents come from the first leaf that says what they are, else from the largest. */
+/* Contents are given once: by the first leaf that says what they are, else by the leaf of the first run that has one; the
+ * rest of a larger slot is zero, as where a program fills a tensor when it meets it. */
 static void offer_contents(sr__slot *slot, const sr__variant *v, int32_t tensor, const sr__data *data) {
-    const sr_tensor *t = &v->graph->tensors[tensor];
-    if (slot->holder && (slot->holder_data || (!data && t->nbytes <= slot->holder->graph->tensors[slot->holder_tensor].nbytes))) {
+    if (slot->holder && (slot->holder_data || !data)) {
         return;
     }
     slot->holder = v;

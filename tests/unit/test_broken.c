@@ -199,6 +199,7 @@ static void test_leafs(void **state) {
         {LEAF("\"ne\":[@\"2*\"]"), "/tensors/0/ne/0", "in the expression '2*'"},
         {LEAF("\"ne\":[@\"4611686018427387904\"]"), "/tensors/0/ne/0", "beyond 2^53"},
         {"{" MACHINE ",\"tensors\":[@{\"name\":\"x\",\"ne\":[4294967296,4294967296,4294967296]}]}", "/tensors/0", "x"},
+        {"{" MACHINE ",\"tensors\":[@{\"name\":\"x\",\"ne\":[9007199254740992]}]}", "/tensors/0", "beyond 2^53"},
         {"{" MACHINE ",\"tensors\":[@{\"name\":\"x\",\"type\":\"q4_0\",\"ne\":[33]}]}", "/tensors/0", "x"},
         {LEAF("\"ne\":[4],\"type\":@\"f23\""), "/tensors/0/type", "did you mean f32?"},
         {LEAF("\"ne\":[4,2],\"nb\":@[4]"), "/tensors/0/nb", "1 strides for 2 extents"},
