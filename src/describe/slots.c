@@ -8,7 +8,8 @@
  */
 #include "describe/loader.h"
 
-/* ---- collecting slots while graphs are built ---------------------------------------------------------------------------- */
+/* ---- collecting slots while graphs are built
+ * ---------------------------------------------------------------------------- */
 
 static sr_status find_slot(sr__loader *ld, const char *name, int32_t buffer, int64_t occurrence, int32_t *out) {
     sr_description *d = ld->d;
@@ -58,7 +59,8 @@ done:
     return status;
 }
 
-/* ---- sizes and contents --------------------------------------------------------------------------------------------------- */
+/* ---- sizes and contents
+ * --------------------------------------------------------------------------------------------------- */
 
 const sr__data *sr__data_of(const sr__variant *v, int32_t tensor) {
     size_t low = 0, high = v->n_data;
@@ -73,8 +75,8 @@ const sr__data *sr__data_of(const sr__variant *v, int32_t tensor) {
     return low < v->n_data && v->data[low].tensor == tensor ? v->data[low].data : NULL;
 }
 
-/* Contents are given once: by the first leaf that says what they are, else by the leaf of the first run that has one; the
- * rest of a larger slot is zero, as where a program fills a tensor when it meets it. */
+/* Contents are given once: by the first leaf that says what they are, else by the leaf of the first run that has one;
+ * the rest of a larger slot is zero, as where a program fills a tensor when it meets it. */
 static void offer_contents(sr__slot *slot, const sr__variant *v, int32_t tensor, const sr__data *data) {
     if (slot->holder && (slot->holder_data || !data)) {
         return;
@@ -94,14 +96,15 @@ static void measure(sr_description *d, const sr__variant *v) {
     }
 }
 
-/* ---- offsets and memory ------------------------------------------------------------------------------------------------------ */
+/* ---- offsets and memory
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* How much of each of a buffer's physical buffers is taken. */
 typedef struct filling { size_t *sizes; size_t n, cap; } filling;
 
 static sr_status too_large(sr__loader *ld, const sr__buffer_entry *entry, const char *name) {
-    sr_status status = sr__fail(ld->err, SR_ALLOCATION, "the buffer '%s' is too large for this machine at '%s'", entry->name,
-                                name);
+    sr_status status =
+        sr__fail(ld->err, SR_ALLOCATION, "the buffer '%s' is too large for this machine at '%s'", entry->name, name);
     sr__error_text(ld->err, "buffer_type", entry->type->name);
     return status;
 }
