@@ -73,7 +73,8 @@ static void set_tensor(sr_tensor *t, int type, int64_t n0, int64_t n1) {
 static char *resolve(void *user, const sr_storage *storage) { return (char *)user + storage->offset; }
 
 /* Best seconds of a product in the pool. */
-static double time_product(sr__pool *pool, int type, const char *a, const float *b, float *y, int64_t k, int64_t m, int64_t n) {
+static double time_product(sr__pool *pool, int type, const char *a, const float *b, float *y, int64_t k, int64_t m,
+                           int64_t n) {
     sr_tensor tensors[3];
     set_tensor(&tensors[0], type, k, m);
     set_tensor(&tensors[1], SR_TYPE_F32, k, n);
@@ -83,8 +84,10 @@ static double time_product(sr__pool *pool, int type, const char *a, const float 
     tensors[2].n_src = 2;
     const int32_t srcs[2] = {0, 1}, node = 2;
     /* addresses as offsets from nothing: resolve gives them back */
-    const sr_storage storage[3] = {{NULL, (size_t)(uintptr_t)a}, {NULL, (size_t)(uintptr_t)b}, {NULL, (size_t)(uintptr_t)y}};
-    const sr_graph graph = {.name = "", .tensors = tensors, .n_tensors = 3, .nodes = &node, .n_nodes = 1, .srcs = srcs, .n_srcs = 2};
+    const sr_storage storage[3] = {{NULL, (size_t)(uintptr_t)a}, {NULL, (size_t)(uintptr_t)b}, {NULL,
+                                                                                                (size_t)(uintptr_t)y}};
+    const sr_graph graph = {.name = "", .tensors = tensors, .n_tensors = 3, .nodes = &node, .n_nodes = 1,
+                            .srcs = srcs, .n_srcs = 2};
     const sr_graph_view view = {.graph = &graph, .srcs = srcs, .nodes = &node, .n_nodes = 1, .storage = storage};
     double best = 1e30;
     for (int i = 0; i < (n == 1 ? ROUNDS_ONE : ROUNDS); i++) {
@@ -125,10 +128,12 @@ static void bench_type(sr__pool *pool, int type, int64_t k, int64_t m, int64_t n
                 best = now() - start < best ? now() - start : best;
             }
             start = now();
-            cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)m, (int)k, 1, (const float *)(const void *)a, (int)k, b, 1, 0, y, 1);
+            cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)m, (int)k, 1, (const float *)(const void *)a, (int)k, b, 1,
+                        0, y, 1);
             best_one = now() - start < best_one ? now() - start : best_one;
         }
-        printf("   OpenBLAS %.1f GFLOP/s, %.1f GB/s", 2e-9 * (double)k * (double)m * (double)n / best, bytes * 1e-9 / best_one);
+        printf("   OpenBLAS %.1f GFLOP/s, %.1f GB/s", 2e-9 * (double)k * (double)m * (double)n / best,
+               bytes * 1e-9 / best_one);
     }
 #endif
     printf("\n");
@@ -139,7 +144,8 @@ static void bench_type(sr__pool *pool, int type, int64_t k, int64_t m, int64_t n
 int main(int argc, char **argv) {
     static const char *const TYPES[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "q6_K", "q2_K"};
     const int threads = argc > 1 ? atoi(argv[1]) : 2;
-    const int64_t n = argc > 2 ? atoll(argv[2]) : 512, m = argc > 3 ? atoll(argv[3]) : 4096, k = argc > 4 ? atoll(argv[4]) : 14336;
+    const int64_t n = argc > 2 ? atoll(argv[2]) : 512, m = argc > 3 ? atoll(argv[3]) : 4096;
+    const int64_t k = argc > 4 ? atoll(argv[4]) : 14336;
     sr_error err = {0};
     sr__pool *pool;
     if (threads < 1 || n < 1 || m < 1 || k < 256 || k % 256 != 0 || sr__pool_new(threads, &pool, &err) != SR_OK) {
@@ -149,7 +155,8 @@ int main(int argc, char **argv) {
 #ifdef SR_HAVE_BLAS
     openblas_set_num_threads(threads);
 #endif
-    printf("[%lld x %lld] x %lld, %d threads: many columns, one column\n", (long long)m, (long long)k, (long long)n, threads);
+    printf("[%lld x %lld] x %lld, %d threads: many columns, one column\n", (long long)m, (long long)k, (long long)n,
+           threads);
     for (int i = 0; argc > 5 ? 5 + i < argc : i < SR_COUNT(TYPES); i++) {
         const int type = sr_type_find(argc > 5 ? argv[5 + i] : TYPES[i]);
         if (type < 0 || !sr__type_can_read(type)) {

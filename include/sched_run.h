@@ -22,5 +22,6 @@
 #include "sched_run/report.h"
 #include "sched_run/sched.h"
 #include "sched_run/status.h"
+#include "sched_run/trace.h"
 
 #endif

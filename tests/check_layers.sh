@@ -31,6 +31,7 @@ for f in $(find src -name '*.[ch]' | sort); do
     for inc in $(sed -n 's/^#include "\([^"]*\)".*/\1/p' "$f"); do
         case $inc in
         sched_run.h) [ "$room" = cli ] || complain "$f includes the umbrella header"; continue ;;
+        sched_run/trace.h) target=backend ;;
         sched_run/*) target=${inc#sched_run/}; target=${target%.h} ;;
         backends/drivers.h) target=backends ;;
         backends/*)

@@ -13,6 +13,7 @@
 #define SCHED_RUN_BACKEND_H
 
 #include "graph.h"
+#include "trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -194,6 +195,7 @@ typedef struct sr_backend_i {
     sr_status (*event_wait)(sr_backend *backend, sr_event *event, sr_error *err);
     /* May reorder the view's nodes (nodes[0 .. n_nodes)) where no dependence is broken.  Optional. */
     void (*optimize)(sr_backend *backend, const sr_graph_view *view, int32_t *nodes, int32_t n_nodes);
+    /* Plans; all three or none.  The type of a plan is the backend's own. */
     sr_status (*plan_new)(sr_backend *backend, const sr_graph_view *view, sr_graph_plan **out_plan, sr_error *err);
     void (*plan_free)(sr_backend *backend, sr_graph_plan *plan);
     sr_status (*plan_compute)(sr_backend *backend, sr_graph_plan *plan, sr_error *err);
@@ -203,6 +205,12 @@ typedef struct sr_backend_i {
 typedef struct sr_speed { double flops, memory_bandwidth, link_bandwidth, latency; } sr_speed;
 
 struct sr_event { sr_device *device; void *context; };
+
+/* Whether to stop what is being executed.  Called between nodes, also by threads of a backend. */
+typedef bool (*sr_abort_callback)(void *user);
+
+/* What a trace learns of the next thing that a backend is given to do; texts are needed during the call only. */
+typedef struct sr_trace_subject { const char *name, *from, *to; int32_t split; } sr_trace_subject;
 
 struct sr_backend {
     const sr_backend_i *iface;
@@ -216,6 +224,10 @@ struct sr_backend {
     sr_rules deny, allow;
     sr_speed speed;
     void *context;
+    sr_trace *trace;              /* where it tells what it does, NULL: nowhere; see sr_backend_set_trace */
+    sr_trace_subject subject;     /* of what it is given next; set by who drives it, where there is a trace */
+    sr_abort_callback abort;      /* NULL: nobody stops it; see sr_backend_set_abort */
+    void *abort_user;
 };
 
 /*
@@ -233,6 +245,12 @@ SR_API bool sr_backend_offload_op(const sr_backend *backend, const sr_graph_view
 SR_API bool sr_backend_can_offload(const sr_backend *backend);
 /* How many threads it computes with, where that can be set; n_threads < 1 changes nothing. */
 SR_API void sr_backend_set_threads(sr_backend *backend, int n_threads);
+/*
+ * Where it tells what it does from now on (NULL: nowhere), and what may stop it between two nodes (NULL: nothing): a
+ * compute then ends with SR_ABORTED and details node, op.  Both wait until nothing is queued.
+ */
+SR_API void sr_backend_set_trace(sr_backend *backend, sr_trace *trace);
+SR_API void sr_backend_set_abort(sr_backend *backend, sr_abort_callback abort, void *user);
 SR_API sr_status sr_backend_synchronize(sr_backend *backend, sr_error *err);
 /* Queues if the backend can, else synchronizes it and copies at once. */
 SR_API sr_status sr_backend_set_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size,
@@ -249,6 +267,14 @@ SR_API sr_status sr_backend_copy_async(sr_backend *src_backend, sr_backend *dst_
                                        const sr_storage *dst, size_t size, sr_error *err);
 SR_API sr_status sr_backend_compute_async(sr_backend *backend, const sr_graph_view *view, sr_error *err);
 SR_API sr_status sr_backend_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err);
+/*
+ * A plan: a view prepared once, to be computed many times.  The graph, its memory and the arrays of the view stay as they
+ * are while the plan lives; it is freed before its backend.  Backends without plans of their own compute the view.
+ */
+SR_API sr_status sr_backend_plan_new(sr_backend *backend, const sr_graph_view *view, sr_graph_plan **out_plan,
+                                     sr_error *err);
+SR_API sr_status sr_backend_plan_compute(sr_backend *backend, sr_graph_plan *plan, sr_error *err);
+SR_API void sr_backend_plan_free(sr_backend *backend, sr_graph_plan *plan);
 /* *out_event = NULL where the device has none. */
 SR_API sr_status sr_event_new(sr_device *device, sr_event **out_event, sr_error *err);
 SR_API void sr_event_free(sr_event *event);

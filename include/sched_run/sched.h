@@ -133,6 +133,7 @@ typedef struct sr_layout {
     const size_t *compute_buffer_size; /* by backend; 0 where the type was counted before */
     const bool *grew;              /* by backend: its buffer had memory and got more */
     bool executed;                 /* the graph has been run to its end */
+    const uint8_t *split_done;     /* by split, after an execution that failed: whether it had been run; else NULL */
     const uint64_t *copied;        /* beside inputs: bytes an execution wrote into each copy; NULL: none */
     double seconds_split, seconds_allocate, seconds_compute;
 } sr_layout;
@@ -167,6 +168,14 @@ SR_API sr_status sr_sched_synchronize(sr_sched *sched, sr_error *err);
 typedef bool (*sr_eval_callback)(const sr_graph_view *view, int32_t tensor, bool ask, void *user);
 SR_API void sr_sched_set_eval_callback(sr_sched *sched, sr_eval_callback callback, void *user);
 
+/*
+ * Asked between splits and, by the backends, between nodes, also by their threads; true ends the execution with
+ * SR_ABORTED (details node, op or split).  NULL: never.  Waits until nothing is queued.
+ */
+SR_API void sr_sched_set_abort_callback(sr_sched *sched, sr_abort_callback callback, void *user);
+/* Where scheduler and backends tell what they do when they execute; NULL: nowhere.  Waits until nothing is queued. */
+SR_API void sr_sched_set_trace(sr_sched *sched, sr_trace *trace);
+
 SR_API const sr_layout *sr_sched_layout(const sr_sched *sched);
 SR_API int sr_sched_n_splits(const sr_sched *sched);
 SR_API int sr_sched_n_copies(const sr_sched *sched);
@@ -174,6 +183,8 @@ SR_API int sr_sched_n_backends(const sr_sched *sched);
 SR_API sr_backend *sr_sched_backend(const sr_sched *sched, int i);
 SR_API sr_buffer_type *sr_sched_buffer_type(const sr_sched *sched, int backend);
 SR_API size_t sr_sched_buffer_size(const sr_sched *sched, int backend);
+/* Whether the last execution has run the split of a node; true for a leaf. */
+SR_API bool sr_layout_computed(const sr_layout *layout, int32_t tensor);
 SR_API int sr_sched_tensor_backend(const sr_sched *sched, int32_t tensor); /* -1: none */
 /* Name of a view id as the reference prints it: a tensor's own, "BACKEND#tensor#slot" of a copy, cut to 63 bytes. */
 SR_API void sr_layout_name(const sr_layout *layout, int32_t id, char out_name[SR_MAX_NAME + 1]);

@@ -4,8 +4,7 @@
  * Layer: backend.  Answers to ggml_backend_tensor_*_async, ggml_backend_tensor_copy_async and
  * ggml_backend_graph_compute* of the reference.
  */
-#include "base/base.h"
-#include "sched_run/backend.h"
+#include "backend/tracing.h"
 
 /* Says whose error it is. */
 static sr_status of_backend(const sr_backend *backend, sr_status status, sr_error *err) {
@@ -20,6 +19,18 @@ void sr_backend_set_threads(sr_backend *backend, int n_threads) {
     if (backend->iface->set_threads && n_threads > 0) {
         backend->iface->set_threads(backend, n_threads);
     }
+}
+
+void sr_backend_set_trace(sr_backend *backend, sr_trace *trace) {
+    sr_backend_synchronize(backend, NULL);
+    backend->trace = trace;
+    backend->subject = (sr_trace_subject){.split = -1};
+}
+
+void sr_backend_set_abort(sr_backend *backend, sr_abort_callback abort, void *user) {
+    sr_backend_synchronize(backend, NULL);
+    backend->abort = abort;
+    backend->abort_user = user;
 }
 
 sr_status sr_backend_synchronize(sr_backend *backend, sr_error *err) {
@@ -127,7 +138,14 @@ sr_status sr_backend_compute_async(sr_backend *backend, const sr_graph_view *vie
     if (!backend->iface->compute) {
         return of_backend(backend, sr__fail(err, SR_UNAVAILABLE, "this build cannot execute there"), err);
     }
-    return of_backend(backend, backend->iface->compute(backend, view, err), err);
+    if (!backend->trace || backend->iface->synchronize) {
+        return of_backend(backend, backend->iface->compute(backend, view, err), err);
+    }
+    /* what never queues anything need not know of traces */
+    const uint64_t begin = sr_trace_now();
+    const sr_status status = backend->iface->compute(backend, view, err);
+    sr__trace_computed(backend, view, begin);
+    return of_backend(backend, status, err);
 }
 
 sr_status sr_backend_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err) {

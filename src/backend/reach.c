@@ -18,6 +18,20 @@ char *sr__storage_memory(const sr_storage *storage) {
     return data ? data + storage->offset : NULL;
 }
 
+sr_status sr__check_abort_callback(sr_abort_callback abort, void *user, const sr_tensor *next, sr_error *err) {
+    if (!abort || !abort(user)) {
+        return SR_OK;
+    }
+    (void)sr__fail(err, SR_ABORTED, "stopped before node '%s' (%s)", next->name, sr_tensor_op_desc(next));
+    sr__error_text(err, "node", next->name);
+    sr__error_text(err, "op", sr_tensor_op_desc(next));
+    return SR_ABORTED;
+}
+
+sr_status sr__check_abort(const sr_backend *backend, const sr_tensor *next, sr_error *err) {
+    return sr__check_abort_callback(backend->abort, backend->abort_user, next, err);
+}
+
 static sr_status fail_destination(const sr_tensor *node, const sr_buffer_type *type, sr_error *err) {
     const char *op = sr_tensor_op_desc(node);
     (void)sr__fail(err, SR_UNREACHABLE, "node '%s' (%s): its destination is in '%s', which the backend cannot reach",

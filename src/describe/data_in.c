@@ -148,7 +148,9 @@ done:
 }
 
 enum { D_VALUES, D_FILL, D_BASE64, D_FILE, D_OFFSET, D_GGUF, D_TENSOR, D_RANDOM, D_COUNT };
-static const char *const data_keys[D_COUNT] = {"values", "fill", "base64", "file", "offset", "gguf", "tensor", "random"};
+static const char *const data_keys[D_COUNT] = {
+    "values", "fill", "base64", "file", "offset", "gguf", "tensor", "random",
+};
 
 /* Exactly one form, and the key that belongs to it. */
 static sr_status check_form(sr__loader *ld, const cJSON *const *f, const sr__at *at) {
@@ -164,11 +166,13 @@ static sr_status check_form(sr__loader *ld, const cJSON *const *f, const sr__at 
     if (f[D_TENSOR] && !f[D_GGUF]) {
         return sr__wrong_key(ld, &tensor_at, "\"tensor\" belongs to \"gguf\"");
     }
-    return n == 1 ? SR_OK
-                  : sr__wrong(ld, at, "expected one of \"values\", \"fill\", \"base64\", \"file\", \"gguf\", \"random\"");
+    return n == 1
+               ? SR_OK
+               : sr__wrong(ld, at, "expected one of \"values\", \"fill\", \"base64\", \"file\", \"gguf\", \"random\"");
 }
 
-static sr_status load_form(sr__loader *ld, const cJSON *const *f, const sr__at *at, const sr_tensor *t, sr__data *data) {
+static sr_status load_form(sr__loader *ld, const cJSON *const *f, const sr__at *at, const sr_tensor *t,
+                           sr__data *data) {
     sr_status status = SR_OK;
     sr__at member = sr__at_key(at, "");
 #define MEMBER(which) (member.key = data_keys[which], &member)

@@ -7,7 +7,7 @@
 #include "describe/gguf.h"
 #include "describe/loader.h"
 
-/* ---- the small sections ------------------------------------------------------------------------------------------------- */
+/* ---- the small sections ------------------------------------------------------------------------------------------ */
 
 static sr_status load_settings(sr__loader *ld, const cJSON *json, const sr__at *at) {
     static const char *const keys[] = {"graph_size", "parallel", "copies", "op_offload"};
@@ -109,7 +109,7 @@ done:
     return status;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------ */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* Sections in the order in which they need each other. */
 static sr_status load_sections(sr__loader *ld) {
@@ -212,11 +212,13 @@ void sr_description_free(sr_description *d) {
     sr__free(d);
 }
 
-/* ---- what is asked of a description ----------------------------------------------------------------------------------- */
+/* ---- what is asked of a description ------------------------------------------------------------------------------ */
 
 const char *sr_description_name(const sr_description *d) { return d->name; }
 const char *sr_description_text(const sr_description *d) { return d->text; }
 sr_machine *sr_description_machine(const sr_description *d) { return d->machine; }
 sr_sched_settings sr_description_settings(const sr_description *d) { return d->settings; }
 int sr_description_n_runs(const sr_description *d) { return d->n_runs; }
-const sr_run *sr_description_run(const sr_description *d, int i) { return i >= 0 && i < d->n_runs ? &d->runs[i] : NULL; }
+const sr_run *sr_description_run(const sr_description *d, int i) {
+    return i >= 0 && i < d->n_runs ? &d->runs[i] : NULL;
+}

@@ -48,7 +48,8 @@ static int64_t plain_items(const cJSON *list) {
 }
 
 static sr_status too_many(sr__loader *ld, const sr__at *at, int64_t count, const char *than) {
-    sr_status status = sr__fail(ld->err, SR_LIMIT, "%lld repetitions make more tensors than %s", (long long)count, than);
+    sr_status status =
+        sr__fail(ld->err, SR_LIMIT, "%lld repetitions make more tensors than %s", (long long)count, than);
     sr__error_number(ld->err, "count", count);
     return sr__wrong_there(ld, at, status);
 }
@@ -96,8 +97,8 @@ static sr_status repeat(sr__loader *ld, const cJSON *const *fields, const sr__at
         ld->scope.loops = &loop;
         status = each_item(ld, fields[R_ITEMS], &items_at, w);
         if (status == SR_OK && *w->made == before && ++ld->barren > MAX_BARREN) {
-            status = sr__wrong_there(ld, &count_at, sr__fail(ld->err, SR_LIMIT, "more than %d repetitions that make nothing",
-                                                             MAX_BARREN));
+            status = sr__fail(ld->err, SR_LIMIT, "more than %d repetitions that make nothing", MAX_BARREN);
+            status = sr__wrong_there(ld, &count_at, status);
         }
     }
     ld->scope.loops = outer;

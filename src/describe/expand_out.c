@@ -4,14 +4,14 @@
  * Layer: describe.  The reference has no counterpart.
  *
  * What the loader resolved is written from what it made; the sections that it only read (backends, buffer types, the
- * scheduler) are repeated as they were, less comments, with numbers where expressions stood.  Paths stay relative to the
- * file that was loaded, so that the plain form belongs beside it.
+ * scheduler) are repeated as they were, less comments, with numbers where expressions stood.  Paths stay relative to
+ * the file that was loaded, so that the plain form belongs beside it.
  */
 #include <math.h>
 
 #include "describe/expand.h"
 
-/* ---- sections that are repeated -------------------------------------------------------------------------------------- */
+/* ---- sections that are repeated ---------------------------------------------------------------------------------- */
 
 static void write_number(sr__json *out, double value) {
     if (value == floor(value) && fabs(value) <= 9007199254740992.0) {
@@ -88,7 +88,7 @@ static void write_buffers(sr__json *out, const sr_description *d) {
     sr__json_end_object(out);
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 void sr__write_value(sr__json *out, double value) {
     if (isnan(value)) {
@@ -167,7 +167,7 @@ static void write_data(sr__json *out, const sr__data *data, const sr_tensor *t) 
     sr__json_end_object(out);
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 /* A graph that is written, with what is kept beside it by tensor. */
 typedef struct written {
@@ -365,7 +365,7 @@ static void write_graph(sr__json *out, const sr_description *d, const sr__varian
     sr__free(w.backend);
 }
 
-/* ---- names of graphs --------------------------------------------------------------------------------------------------------- */
+/* ---- names of graphs --------------------------------------------------------------------------------------------- */
 
 /* A graph's name with the params that set it apart; a number where that is another graph's name. */
 static bool name_variants(const sr_description *d, sr__arena *arena, const char **names) {
@@ -388,7 +388,7 @@ static bool name_variants(const sr_description *d, sr__arena *arena, const char 
     return fine;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void write_runs(sr__json *out, const sr_description *d, const char *const *names, bool named) {
     sr__json_key(out, "runs");

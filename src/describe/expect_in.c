@@ -8,16 +8,18 @@
 #include "describe/loader.h"
 
 enum {
-    E_N_SPLITS, E_SPLITS, E_BACKEND_OF, E_CAUSE_OF, E_COMPUTE_BUFFER_SIZE, E_ADDRESS, E_REALLOCATED, E_BACKEND_IDS_CHANGED,
-    E_REALLOCATION_REASON, E_BUFFERS_GROWN, E_COPIED, E_OUTPUTS, E_ERROR, E_FINDINGS, E_NO_FINDINGS, E_COUNT
+    E_N_SPLITS, E_SPLITS, E_BACKEND_OF, E_CAUSE_OF, E_COMPUTE_BUFFER_SIZE, E_ADDRESS, E_REALLOCATED,
+    E_BACKEND_IDS_CHANGED, E_REALLOCATION_REASON, E_BUFFERS_GROWN, E_COPIED, E_OUTPUTS, E_ERROR, E_FINDINGS,
+    E_NO_FINDINGS, E_COUNT
 };
 
 static const char *const expect_keys[E_COUNT] = {
-    "n_splits", "splits", "backend_of", "cause_of", "compute_buffer_size", "address", "reallocated", "backend_ids_changed",
-    "reallocation_reason", "buffers_grown", "copied", "outputs", "error", "findings", "no_findings",
+    "n_splits", "splits", "backend_of", "cause_of", "compute_buffer_size", "address", "reallocated",
+    "backend_ids_changed", "reallocation_reason", "buffers_grown", "copied", "outputs", "error", "findings",
+    "no_findings",
 };
 
-/* ---- lists and tables ---------------------------------------------------------------------------------------------------- */
+/* ---- lists and tables -------------------------------------------------------------------------------------------- */
 
 /* Memory for the children of a list or table; *n becomes 0 and is to be counted up. */
 static sr_status room(sr__loader *ld, const cJSON *json, size_t size, void *out, int *n) {
@@ -88,7 +90,7 @@ done:
     return status;
 }
 
-/* ---- splits ------------------------------------------------------------------------------------------------------------------ */
+/* ---- splits ------------------------------------------------------------------------------------------------------ */
 
 static sr_status load_split(sr__loader *ld, const cJSON *json, const sr__at *at, sr_expect_split *out) {
     static const char *const keys[] = {"backend", "start", "inputs"};
@@ -96,7 +98,8 @@ static sr_status load_split(sr__loader *ld, const cJSON *json, const sr__at *at,
     sr_status status;
     *out = (sr_expect_split){.start = -1, .n_inputs = -1};
     SR_TRY(sr__fields(ld, json, at, keys, SR_COUNT(keys), fields));
-    sr__at backend_at = sr__at_key(at, keys[0]), start_at = sr__at_key(at, keys[1]), inputs_at = sr__at_key(at, keys[2]);
+    sr__at backend_at = sr__at_key(at, keys[0]), start_at = sr__at_key(at, keys[1]);
+    sr__at inputs_at = sr__at_key(at, keys[2]);
     if (fields[0]) {
         SR_TRY(sr__kept_string(ld, fields[0], &backend_at, &out->backend));
     }
@@ -124,7 +127,7 @@ done:
     return status;
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
 enum { O_SUM, O_SUMSQ, O_HEAD, O_TOLERANCE, O_BASE64, O_VALUES, O_NMSE, O_COUNT };
 static const char *const output_keys[O_COUNT] = {"sum", "sumsq", "head", "tolerance", "base64", "values", "nmse"};
@@ -236,7 +239,7 @@ done:
     return status;
 }
 
-/* ---- errors and findings ---------------------------------------------------------------------------------------------------------- */
+/* ---- errors and findings ----------------------------------------------------------------------------------------- */
 
 /* Any scalar as text; of a list its elements with commas. */
 static sr_status append_text(sr__loader *ld, sr__str *s, const cJSON *json, const sr__at *at) {
@@ -308,7 +311,7 @@ done:
     return status;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static sr_status load_schedule(sr__loader *ld, const cJSON *const *f, sr__at *member, sr_expect *e) {
     sr_status status = SR_OK;

@@ -20,7 +20,7 @@ static bool is_writable(int type) {
     return is_integer_type(type) || type == SR_TYPE_F64 || sr__type_can_write(type);
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* SplitMix64: its finaliser over a counter. */
 static uint64_t mix(uint64_t z) {
@@ -85,7 +85,7 @@ static void make_row(int type, const sr__data *data, int64_t first, int64_t n, f
     }
 }
 
-/* ---- writing a tensor --------------------------------------------------------------------------------------------------- */
+/* ---- writing a tensor -------------------------------------------------------------------------------------------- */
 
 /* A tensor, where it lies, and what to write. */
 typedef struct job {
@@ -154,7 +154,7 @@ static sr_status fill_strided(const job *j) {
     return status;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static sr_status write_part(void *user, const char *bytes, size_t at, size_t n, sr_error *err) {
     const job *j = user;
@@ -193,7 +193,7 @@ static sr_status fill_from_gguf(sr_description *d, const job *j) {
                            j->data->tensor, j->t->id);
 }
 
-/* ---- what a leaf gets --------------------------------------------------------------------------------------------------------- */
+/* ---- what a leaf gets -------------------------------------------------------------------------------------------- */
 
 static sr_status fill_given(sr_description *d, job *j) {
     switch (j->data->kind) {

@@ -1,9 +1,9 @@
 /*
  * gguf.c - a reader of GGUF files that trusts nothing in them.
  *
- * Layer: describe.  Answers to gguf.cpp of the reference; stricter where that would crash (an empty key, an alignment of
- * another type, extents of 0 in the overflow check).  The file is mapped; every length is compared with what is left of
- * it before it is used, so that a few bytes cannot ask for much memory.
+ * Layer: describe.  Answers to gguf.cpp of the reference; stricter where that would crash (an empty key, an alignment
+ * of another type, extents of 0 in the overflow check).  The file is mapped; every length is compared with what is left
+ * of it before it is used, so that a few bytes cannot ask for much memory.
  */
 #include "describe/gguf.h"
 
@@ -51,8 +51,8 @@ typedef struct cursor {
 
 static sr_status refuse(const cursor *c, const char *what) {
     if (c->subject) {
-        return sr__fail(c->err, SR_DESCRIPTION, "'%s' at byte %zu: %s '%s': %s", c->gguf->path, c->at, c->kind, c->subject,
-                        what);
+        return sr__fail(c->err, SR_DESCRIPTION, "'%s' at byte %zu: %s '%s': %s", c->gguf->path, c->at, c->kind,
+                        c->subject, what);
     }
     return sr__fail(c->err, SR_DESCRIPTION, "'%s' at byte %zu: %s", c->gguf->path, c->at, what);
 }
@@ -346,7 +346,8 @@ static sr_status map_file(sr__gguf *g, sr_error *err) {
         close(file);
     }
     char text[128];
-    return number ? sr__fail(err, SR_IO, "cannot read '%s': %s", g->path, strerror_r(number, text, sizeof(text))) : SR_OK;
+    return number ? sr__fail(err, SR_IO, "cannot read '%s': %s", g->path, strerror_r(number, text, sizeof(text)))
+                  : SR_OK;
 }
 
 sr_status sr__gguf_open(const char *path, sr__gguf **out_gguf, sr_error *err) {
@@ -443,7 +444,7 @@ sr_status sr__gguf_number(const sr__gguf *g, const char *key, bool *out_found, d
     return SR_OK;
 }
 
-/* ---- the files of a description ----------------------------------------------------------------------------------------- */
+/* ---- the files of a description ---------------------------------------------------------------------------------- */
 
 
 sr_status sr__open_weights(sr_description *d, sr_error *err) {

@@ -26,7 +26,7 @@ typedef struct build {
     int64_t made;
 } build;
 
-/* ---- names of tensors ----------------------------------------------------------------------------------------------- */
+/* ---- names of tensors -------------------------------------------------------------------------------------------- */
 
 /* Whether some item of a list, or of the repeats in it, is called so.  Depth is bounded by the text's nesting. */
 static bool comes_in(const cJSON *list, const char *id) {
@@ -77,7 +77,7 @@ done:
     return status;
 }
 
-/* ---- what leafs and nodes have in common ------------------------------------------------------------------------------- */
+/* ---- what leafs and nodes have in common ------------------------------------------------------------------------- */
 
 static sr_status load_names(sr__loader *ld, const cJSON *const *f, const sr__at *at, sr_tensor_spec *spec) {
     sr_status status = SR_OK;
@@ -187,7 +187,8 @@ done:
     return status;
 }
 
-static sr_status load_common(sr__loader *ld, const build *b, const cJSON *const *f, const sr__at *at, sr_tensor_spec *spec) {
+static sr_status load_common(sr__loader *ld, const build *b, const cJSON *const *f, const sr__at *at,
+                             sr_tensor_spec *spec) {
     sr_status status;
     SR_TRY(load_names(ld, f, at, spec));
     if (f[K_TYPE]) {
@@ -216,7 +217,7 @@ done:
     return status;
 }
 
-/* ---- what is kept beside the graph ---------------------------------------------------------------------------------------- */
+/* ---- what is kept beside the graph ------------------------------------------------------------------------------- */
 
 static sr_status assign(sr__loader *ld, sr__variant *v, const cJSON *json, const sr__at *at, int32_t tensor) {
     const sr_machine *machine = ld->d->machine;
@@ -243,8 +244,8 @@ done:
 }
 
 /* The command line's placement goes before the file's own words, those before its rules. */
-static sr_status choose_buffer(sr__loader *ld, const cJSON *const *f, const sr__at *at, const sr_tensor *t, bool is_leaf,
-                               int32_t *out) {
+static sr_status choose_buffer(sr__loader *ld, const cJSON *const *f, const sr__at *at, const sr_tensor *t,
+                               bool is_leaf, int32_t *out) {
     sr_status status = SR_OK;
     const char *name;
     bool by_rule = is_leaf && !(t->flags & SR_FLAG_INPUT) && t->view_src < 0 && ld->n_places > 0;
@@ -276,8 +277,8 @@ static bool is_exact(const sr_tensor *t) {
     return exact;
 }
 
-static sr_status add_tensor(sr__loader *ld, build *b, const cJSON *const *f, const sr__at *at, const sr_tensor_spec *spec,
-                            int32_t *out) {
+static sr_status add_tensor(sr__loader *ld, build *b, const cJSON *const *f, const sr__at *at,
+                            const sr_tensor_spec *spec, int32_t *out) {
     sr_status status = sr_graph_add(b->graph, spec, out, ld->err);
     if (status != SR_OK) {
         return sr__wrong_there(ld, at, status);
@@ -302,7 +303,7 @@ done:
     return status;
 }
 
-/* ---- leafs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- leafs ------------------------------------------------------------------------------------------------------- */
 
 /* Type and extents that a leaf does not give come from the tensor of its name in the weights file. */
 static sr_status take_from_weights(sr__loader *ld, const cJSON *const *f, const sr__at *at, sr_tensor_spec *spec) {
@@ -352,7 +353,7 @@ done:
     return status;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static sr_status load_sources(sr__loader *ld, const build *b, const cJSON *json, const sr__at *at, sr_tensor_spec *spec,
                               int32_t srcs[SR_MAX_SRC]) {
@@ -472,7 +473,7 @@ done:
     return status;
 }
 
-/* ---- the graph ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
 
 sr_status sr__build_graph(sr__loader *ld, const sr__graph_json *json, sr__variant *v) {
     sr_status status;

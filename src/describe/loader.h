@@ -16,7 +16,7 @@
 #include "describe/positions.h"
 #include "sched_run/describe.h"
 
-/* ---- sources --------------------------------------------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 /* One file that was read. */
 typedef struct sr__source {
@@ -45,7 +45,7 @@ typedef struct sr__top {
     int n_roots;
 } sr__top;
 
-/* ---- params and loop variables ------------------------------------------------------------------------------------------ */
+/* ---- params and loop variables ----------------------------------------------------------------------------------- */
 
 typedef struct sr__param {
     const char *name;
@@ -68,7 +68,7 @@ typedef struct sr__scope {
     unsigned groups_given;    /* bit k: mk is a number */
 } sr__scope;
 
-/* ---- data ------------------------------------------------------------------------------------------------------------------ */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 typedef enum sr__data_kind {
     SR__DATA_VALUES, SR__DATA_FILL, SR__DATA_BYTES, SR__DATA_FILE, SR__DATA_GGUF, SR__DATA_RANDOM
@@ -89,7 +89,7 @@ typedef struct sr__data {
     double min, max;
 } sr__data;
 
-/* ---- the description ----------------------------------------------------------------------------------------------------- */
+/* ---- the description --------------------------------------------------------------------------------------------- */
 
 /* A tensor that a buffer holds. */
 typedef struct sr__placed {
@@ -159,7 +159,7 @@ struct sr_description {
     const cJSON *plain[SR__TOP_COUNT]; /* copies of the sections that expand repeats as they are */
 };
 
-/* ---- the state of a load ----------------------------------------------------------------------------------------------------- */
+/* ---- the state of a load ----------------------------------------------------------------------------------------- */
 
 typedef struct sr__loader {
     sr_description *d;
@@ -182,7 +182,7 @@ typedef struct sr__loader {
     int64_t barren;     /* repetitions that made no tensor */
 } sr__loader;
 
-/* ---- typed access (values.c) ---------------------------------------------------------------------------------------------------- */
+/* ---- typed access (values.c) ------------------------------------------------------------------------------------- */
 
 static inline int sr__json_type(const cJSON *json) { return json->type & 0xFF; }
 static inline bool sr__is_number(const cJSON *json) { return sr__json_type(json) == cJSON_Number; }
@@ -197,7 +197,8 @@ sr_status sr__wrong_key(sr__loader *ld, const sr__at *at, const char *fmt, ...) 
 /* Gives an error that is there a place; SR_INVALID becomes SR_DESCRIPTION.  Returns its status. */
 sr_status sr__wrong_there(sr__loader *ld, const sr__at *at, sr_status status);
 /* "unknown WHAT 'name'" and the nearest of names, or all of them if they are few. */
-sr_status sr__unknown(sr__loader *ld, const sr__at *at, const char *what, const char *name, const char *const *names, int n);
+sr_status sr__unknown(sr__loader *ld, const sr__at *at, const char *what, const char *name, const char *const *names,
+                      int n);
 sr_status sr__no_memory(sr__loader *ld);
 
 /* "an object", "a number", ...: what a value is, for messages. */
@@ -206,7 +207,8 @@ sr_status sr__want_object(sr__loader *ld, const cJSON *json, const sr__at *at);
 sr_status sr__want_array(sr__loader *ld, const cJSON *json, const sr__at *at);
 /* The members of an object by the position of their keys in `keys`, NULL where absent.  Unknown and repeated keys are
  * errors; keys that begin with _ or $ are passed over. */
-sr_status sr__fields(sr__loader *ld, const cJSON *json, const sr__at *at, const char *const *keys, int n, const cJSON **out);
+sr_status sr__fields(sr__loader *ld, const cJSON *json, const sr__at *at, const char *const *keys, int n,
+                     const cJSON **out);
 static inline bool sr__is_comment(const char *key) { return key[0] == '_' || key[0] == '$'; }
 /* Checks that no key of an object (a table of names) comes twice. */
 sr_status sr__no_repeats(sr__loader *ld, const cJSON *json, const sr__at *at);
@@ -227,7 +229,7 @@ sr_status sr__double(sr__loader *ld, const cJSON *json, const sr__at *at, double
 /* Evaluates a text in the current scope. */
 sr_status sr__evaluate(sr__loader *ld, const char *text, size_t length, const sr__at *at, int64_t *out);
 
-/* ---- sources (source.c) ----------------------------------------------------------------------------------------------------------- */
+/* ---- sources (source.c) ------------------------------------------------------------------------------------------ */
 
 /* Reads and parses a file (with what it includes) into top. */
 sr_status sr__load_file(sr__loader *ld, const char *path, sr__top *top);
@@ -237,15 +239,15 @@ void sr__free_sources(sr__loader *ld);
 /* A path of a source: as it is to be opened, and relative to the main file; kept. */
 sr_status sr__resolve_path(sr__loader *ld, const sr__source *source, const char *path, const char **out_path,
                            const char **out_shown);
-/* Hands `size` bytes of a file, from `offset` on, to take, piece by piece (`at` counts from 0).  SR_IO; SR_DESCRIPTION if
- * the file ends before. */
+/* Hands `size` bytes of a file, from `offset` on, to take, piece by piece (`at` counts from 0).  SR_IO; SR_DESCRIPTION
+ * if the file ends before. */
 typedef sr_status (*sr__part_fn)(void *user, const char *bytes, size_t at, size_t n, sr_error *err);
 sr_status sr__read_part(const char *path, size_t offset, size_t size, sr__part_fn take, void *user, sr_error *err);
 /* A copy of a tree in the description's arena. */
 sr_status sr__copy_tree(sr__loader *ld, const cJSON *json, const cJSON **out);
 extern const char *const sr__top_keys[SR__TOP_COUNT];
 
-/* ---- params (params.c) --------------------------------------------------------------------------------------------------------------- */
+/* ---- params (params.c) ------------------------------------------------------------------------------------------- */
 
 /* Reads the file's params and the options'; the scope then has the base values. */
 sr_status sr__load_params(sr__loader *ld);
@@ -256,7 +258,7 @@ sr_status sr__run_params(sr__loader *ld, const cJSON *json, const sr__at *at, co
 sr_status sr__params_suffix(sr__loader *ld, const double *values, const char **out);
 bool sr__lookup_name(void *loader, const char *name, size_t length, int64_t *out);
 
-/* ---- sections --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------------------------------------- */
 
 sr_status sr__load_machine(sr__loader *ld);                       /* machine_in.c */
 sr_status sr__load_buffers(sr__loader *ld);                       /* placement.c */

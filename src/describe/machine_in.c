@@ -8,16 +8,16 @@
 #include "describe/loader.h"
 
 enum {
-    B_NAME, B_DEVICE, B_TYPE, B_BUFFER_TYPE, B_ALIGNMENT, B_MAX_BUFFER_SIZE, B_HOST, B_MEMORY, B_ACCEPTS, B_OPS, B_OFFLOAD,
-    B_ALLOC_EXTRA, B_EVENTS, B_ASYNC, B_SPEED, B_FAIL, B_COUNT
+    B_NAME, B_DEVICE, B_TYPE, B_BUFFER_TYPE, B_ALIGNMENT, B_MAX_BUFFER_SIZE, B_HOST, B_MEMORY, B_ACCEPTS, B_OPS,
+    B_OFFLOAD, B_ALLOC_EXTRA, B_EVENTS, B_ASYNC, B_SPEED, B_FAIL, B_COUNT
 };
 
 static const char *const backend_keys[B_COUNT] = {
-    "name", "device", "type", "buffer_type", "alignment", "max_buffer_size", "host", "memory", "accepts", "ops", "offload",
-    "alloc_extra", "events", "async", "speed", "fail",
+    "name", "device", "type", "buffer_type", "alignment", "max_buffer_size", "host", "memory", "accepts", "ops",
+    "offload", "alloc_extra", "events", "async", "speed", "fail",
 };
 
-/* ---- the values of single keys -------------------------------------------------------------------------------------- */
+/* ---- the values of single keys ----------------------------------------------------------------------------------- */
 
 static sr_status load_alignment(sr__loader *ld, const cJSON *json, const sr__at *at, size_t *out) {
     int64_t value;
@@ -234,7 +234,7 @@ done:
     return status;
 }
 
-/* ---- one backend -------------------------------------------------------------------------------------------------------- */
+/* ---- one backend ------------------------------------------------------------------------------------------------- */
 
 static const sr_driver *driver_of(const char *device) {
     size_t n = strcspn(device, ":");
@@ -290,7 +290,8 @@ done:
     return status;
 }
 
-static sr_status load_behaviour_keys(sr__loader *ld, const cJSON *const *f, const sr__at *at, sr_backend_config *config) {
+static sr_status load_behaviour_keys(sr__loader *ld, const cJSON *const *f, const sr__at *at,
+                                     sr_backend_config *config) {
     sr_status status = SR_OK;
     sr__at member = sr__at_key(at, "");
     if (f[B_TYPE]) {
@@ -392,7 +393,7 @@ done:
     return status;
 }
 
-/* ---- the machine -------------------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 static sr_status load_buffer_type(sr__loader *ld, const cJSON *json, const sr__at *at, const char *name) {
     static const char *const keys[] = {"alignment", "max_size", "host"};

@@ -47,7 +47,8 @@ static sr_status unknown_param(sr__loader *ld, const sr_op_info *info, const cha
     for (int i = 0; i < n; i++) {
         sr__str_printf(&list, "%s%s", i ? ", " : ": it takes ", names[i]);
     }
-    sr_status status = sr__wrong_key(ld, at, "unknown parameter of %s%s", info->name, n ? sr__str_text(&list) : ", which has none");
+    sr_status status =
+        sr__wrong_key(ld, at, "unknown parameter of %s%s", info->name, n ? sr__str_text(&list) : ", which has none");
     sr__str_free(&list);
     return status;
 }
@@ -72,7 +73,8 @@ done:
     return status;
 }
 
-static sr_status load_param(sr__loader *ld, const sr_op_info *info, const cJSON *json, const sr__at *at, sr_param_value *out) {
+static sr_status load_param(sr__loader *ld, const sr_op_info *info, const cJSON *json, const sr__at *at,
+                            sr_param_value *out) {
     const sr_param_info *param = find_param_info(info, json->string);
     sr_status status = SR_OK;
     *out = (sr_param_value){.name = json->string};

@@ -13,7 +13,7 @@
 #include "describe/gguf.h"
 #include "describe/loader.h"
 
-/* ---- names in expressions ------------------------------------------------------------------------------------------ */
+/* ---- names in expressions ---------------------------------------------------------------------------------------- */
 
 static int find_param(const sr__loader *ld, const char *name, size_t length) {
     for (int i = 0; i < ld->n_params; i++) {
@@ -56,7 +56,7 @@ bool sr__lookup_name(void *loader, const char *name, size_t length, int64_t *out
     return true;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* What the params are worked out from: for each its JSON value and place. */
 typedef struct working {
@@ -211,7 +211,7 @@ static sr_status work_out(sr__loader *ld, const working *w) {
     return status;
 }
 
-/* ---- the file's and the command line's ------------------------------------------------------------------------------------ */
+/* ---- the file's and the command line's --------------------------------------------------------------------------- */
 
 static bool is_name(const char *s) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -291,7 +291,7 @@ done:
     return status;
 }
 
-/* ---- a run's ---------------------------------------------------------------------------------------------------------------- */
+/* ---- a run's ----------------------------------------------------------------------------------------------------- */
 
 static void append_value(sr__str *s, const char *name, double value) {
     char text[40];

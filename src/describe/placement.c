@@ -18,7 +18,7 @@ typedef struct sr__place_rule {
     sr__at list_at, item_at, where_at;
 } sr__place_rule;
 
-/* ---- buffers ----------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 static sr_status add_buffer(sr__loader *ld, const char *name, sr_buffer_type *type, sr_usage usage, bool implicit,
                             int32_t *out) {
@@ -152,7 +152,7 @@ done:
     return status;
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static sr_status compile(sr__loader *ld, sr__place_rule *rule, const char *pattern, char why[128]) {
     int code = regcomp(&rule->regex, pattern, REG_EXTENDED);
@@ -180,7 +180,8 @@ static sr_status load_given_rule(sr__loader *ld, const char *text, sr__place_rul
     }
     SR_TRY(compile(ld, rule, pattern, why));
     if (!rule->compiled) {
-        SR_TRY(sr__fail(ld->err, SR_USAGE, "the placement '%s': '%s' is no regular expression: %s", text, pattern, why));
+        SR_TRY(sr__fail(ld->err, SR_USAGE, "the placement '%s': '%s' is no regular expression: %s", text, pattern,
+                        why));
     }
     SR_TRY(sr__find_buffer(ld, equals + 1, true, &rule->buffer));
     if (rule->buffer < 0) {
@@ -280,15 +281,16 @@ static unsigned take_groups(const char *name, const regmatch_t *matches, int64_t
     return given;
 }
 
-static sr_status condition_holds(sr__loader *ld, const sr__place_rule *rule, const char *name, const regmatch_t *matches,
-                                 bool *out) {
+static sr_status condition_holds(sr__loader *ld, const sr__place_rule *rule, const char *name,
+                                 const regmatch_t *matches, bool *out) {
     int64_t groups[GROUPS] = {0}, value;
     *out = true;
     if (!rule->where) {
         return SR_OK;
     }
     sr__scope outer = ld->scope;
-    ld->scope = (sr__scope){.params = outer.params, .groups = groups, .groups_given = take_groups(name, matches, groups)};
+    ld->scope =
+        (sr__scope){.params = outer.params, .groups = groups, .groups_given = take_groups(name, matches, groups)};
     sr_status status = sr__int(ld, rule->where, &rule->where_at, &value);
     ld->scope = outer;
     if (status == SR_DESCRIPTION) {

@@ -36,7 +36,8 @@ static int hex4(const char *p) {
     int value = 0;
     for (int i = 0; i < 4; i++) {
         char c = p[i];
-        int digit = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int lower = c | 0x20;
+        int digit = is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
         if (digit < 0) {
             return -1;
         }
@@ -260,7 +261,7 @@ bool sr__json_check(const char *text, size_t length, size_t *out_offset, const c
     return fine;
 }
 
-/* ---- places in a text that passed the check ------------------------------------------------------------------------- */
+/* ---- places in a text that passed the check ---------------------------------------------------------------------- */
 
 static const char *string_end(const char *p) {
     for (p++; *p != '"'; p++) {

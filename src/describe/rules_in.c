@@ -5,7 +5,7 @@
  */
 #include "describe/loader.h"
 
-/* ---- names ----------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* Every name that an op can be given by, for suggestions. */
 static const char *const op_names[] = {
@@ -60,7 +60,7 @@ sr_status sr__find_type(sr__loader *ld, const char *name, const sr__at *at, int 
     return SR_OK;
 }
 
-/* ---- tests of a rule ---------------------------------------------------------------------------------------------------- */
+/* ---- tests of a rule --------------------------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {"type", "ne0", "ne1", "ne2", "ne3", "buffer_type", "batch"};
 
@@ -104,7 +104,8 @@ done:
 }
 
 /* A value, or a list of values of which any may match. */
-static sr_status add_values(sr__loader *ld, sr_rule *rule, const sr_rule_test *like, const cJSON *json, const sr__at *at) {
+static sr_status add_values(sr__loader *ld, sr_rule *rule, const sr_rule_test *like, const cJSON *json,
+                            const sr__at *at) {
     sr_status status;
     sr_rule_test *test;
     if (!sr__is_array(json)) {
@@ -170,10 +171,11 @@ static sr_status unknown_condition(sr__loader *ld, const sr__at *at, const char 
         "src1.type", "src1.ne0", "src1.ne1", "src1.ne2", "src1.ne3", "src1.buffer_type",
     };
     const char *near = sr__nearest(key, names, SR_COUNT(names));
-    return sr__wrong_key(ld, at, "unknown key%s%s%s", near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return sr__wrong_key(ld, at, "unknown key%s%s%s", near ? ", did you mean \"" : "", near ? near : "",
+                         near ? "\"?" : "");
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static sr_status set_op(sr__loader *ld, sr_rule *rule, const char *name, const sr__at *at) {
     sr_status status = sr__find_op(ld, name, at, &rule->op, &rule->kind);

@@ -1,8 +1,9 @@
 /*
  * runs_in.c - the graphs and runs of a description: one graph is built for every set of params that runs give it.
  *
- * Layer: describe.  Answers to the loop of an application that decodes batch after batch.  There the graph is built afresh
- * for each; graphs here never change once they are finished, so that runs which would build equal ones share one.
+ * Layer: describe.  Answers to the loop of an application that decodes batch after batch.  There the graph is built
+ * afresh for each; graphs here never change once they are finished, so that runs which would build equal ones
+ * share one.
  */
 #include "describe/loader.h"
 
@@ -25,7 +26,7 @@ typedef struct runs_state {
     given_assign *assigns; int n_assigns;
 } runs_state;
 
-/* ---- the graphs of the file ------------------------------------------------------------------------------------------- */
+/* ---- the graphs of the file -------------------------------------------------------------------------------------- */
 
 static sr_status load_graph_entry(sr__loader *ld, const cJSON *json, const sr__at *at, graph_entry *out) {
     static const char *const keys[] = {"tensors", "nodes"};
@@ -105,7 +106,7 @@ done:
     return status;
 }
 
-/* ---- assignments of the command line ------------------------------------------------------------------------------------ */
+/* ---- assignments of the command line ----------------------------------------------------------------------------- */
 
 static sr_status unknown_given_backend(sr__loader *ld, const char *text, const char *name) {
     const sr_machine *machine = ld->d->machine;
@@ -201,7 +202,7 @@ static sr_status check_given_assigns(sr__loader *ld, const runs_state *rs) {
     return SR_OK;
 }
 
-/* ---- variants ------------------------------------------------------------------------------------------------------------ */
+/* ---- variants ---------------------------------------------------------------------------------------------------- */
 
 static sr_status build_variant(sr__loader *ld, runs_state *rs, int order, const double *values, const char *suffix,
                                sr__variant **out) {
@@ -247,7 +248,7 @@ done:
     return status;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 enum { RUN_GRAPH, RUN_PARAMS, RUN_RESERVE, RUN_EXPECT, RUN_COUNT };
 static const char *const run_keys[RUN_COUNT] = {"graph", "params", "reserve", "expect"};
@@ -286,8 +287,10 @@ done:
 static sr_status set_run(sr__loader *ld, int index, sr__variant *v, const char *params_text, bool reserve,
                          const sr_expect *expect) {
     sr_run *run = &ld->d->runs[index];
-    *run = (sr_run){.index = index, .graph_name = v->name, .params_text = params_text, .reserve = reserve,
-                    .graph = v->graph, .assignments = v->assigned, .n_assignments = (int)v->n_assigned, .expect = expect};
+    *run = (sr_run){
+        .index = index, .graph_name = v->name, .params_text = params_text, .reserve = reserve, .graph = v->graph,
+        .assignments = v->assigned, .n_assignments = (int)v->n_assigned, .expect = expect,
+    };
     ld->d->run_variants[index] = v;
     ld->d->n_runs = index + 1;
     return SR_OK;
@@ -303,7 +306,8 @@ static sr_status load_run(sr__loader *ld, runs_state *rs, const cJSON *json, con
     int order;
     sr_status status;
     SR_TRY(sr__fields(ld, json, at, run_keys, RUN_COUNT, fields));
-    sr__at params_at = sr__at_key(at, "params"), reserve_at = sr__at_key(at, "reserve"), expect_at = sr__at_key(at, "expect");
+    sr__at params_at = sr__at_key(at, "params"), reserve_at = sr__at_key(at, "reserve");
+    sr__at expect_at = sr__at_key(at, "expect");
     SR_TRY(choose_graph(ld, rs, fields[RUN_GRAPH], at, &order));
     if (fields[RUN_RESERVE]) {
         SR_TRY(sr__bool(ld, fields[RUN_RESERVE], &reserve_at, &reserve));
@@ -333,8 +337,8 @@ static sr_status make_runs(sr__loader *ld, runs_state *rs) {
     sr__variant *v;
     sr_status status;
     if (json && rs->n_graphs > 1) {
-        SR_TRY(sr__wrong_key(ld, &ld->top.at[SR__TOP_EXPECT], "there are %d runs: \"expect\" belongs into one of \"runs\"",
-                             rs->n_graphs));
+        SR_TRY(sr__wrong_key(ld, &ld->top.at[SR__TOP_EXPECT],
+                             "there are %d runs: \"expect\" belongs into one of \"runs\"", rs->n_graphs));
     }
     if (json) {
         SR_TRY(sr__load_expect(ld, json, &ld->top.at[SR__TOP_EXPECT], &expect));

@@ -21,7 +21,7 @@ const char *const sr__top_keys[SR__TOP_COUNT] = {
     "tensors", "nodes", "graphs", "runs", "expect", "weights", "unknown_ops", "include",
 };
 
-/* ---- the parser's memory ------------------------------------------------------------------------------------------ */
+/* ---- the parser's memory ----------------------------------------------------------------------------------------- */
 
 static _Thread_local sr__arena *parse_arena;
 
@@ -71,7 +71,7 @@ static sr_status parse(sr__loader *ld, sr__source *source) {
     return source->root ? SR_OK : sr__no_memory(ld);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static sr_status read_all(FILE *file, size_t expected, char **out_data, size_t *out_size, sr_error *err) {
     size_t cap = 0, size = 0;
@@ -155,7 +155,7 @@ sr_status sr__read_part(const char *path, size_t offset, size_t size, sr__part_f
     return status;
 }
 
-/* ---- sources ------------------------------------------------------------------------------------------------------------ */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 static sr_status new_source(sr__loader *ld, const char *name, const char *directory, const char *prefix,
                             sr__source **out) {
@@ -216,7 +216,7 @@ done:
     return status;
 }
 
-/* ---- the top, with includes ------------------------------------------------------------------------------------------- */
+/* ---- the top, with includes -------------------------------------------------------------------------------------- */
 
 static sr_status merge_source(sr__loader *ld, sr__source *source, sr__top *top);
 
@@ -237,7 +237,8 @@ static sr_status check_cycle(sr__loader *ld, const sr__source *source, const sr_
         }
         depth++;
     }
-    return depth > MAX_INCLUDE_DEPTH ? sr__wrong(ld, at, "includes are nested more than %d deep", MAX_INCLUDE_DEPTH) : SR_OK;
+    return depth > MAX_INCLUDE_DEPTH ? sr__wrong(ld, at, "includes are nested more than %d deep", MAX_INCLUDE_DEPTH)
+                                     : SR_OK;
 }
 
 static sr_status include(sr__loader *ld, const cJSON *json, const sr__at *at, sr__top *top) {

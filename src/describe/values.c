@@ -11,7 +11,7 @@
 /* The largest integer up to which doubles hold every one. */
 #define EXACT 9007199254740992.0
 
-/* ---- keys --------------------------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 const char *sr__json_kind(const cJSON *json) {
     switch (sr__json_type(json)) {
@@ -101,7 +101,7 @@ sr_status sr__no_repeats(sr__loader *ld, const cJSON *json, const sr__at *at) {
     return status;
 }
 
-/* ---- strings ---------------------------------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
 
 /* Replaces each {expression} by its value. */
 static sr_status substitute(sr__loader *ld, const char *text, const sr__at *at, const char **out) {
@@ -167,7 +167,7 @@ sr_status sr__bool(sr__loader *ld, const cJSON *json, const sr__at *at, bool *ou
     return SR_OK;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 sr_status sr__evaluate(sr__loader *ld, const char *text, size_t length, const sr__at *at, int64_t *out) {
     ld->fraction = NULL;

@@ -35,7 +35,8 @@ uint16_t sr__f32_to_f16(float f);
 /* Nearest, halves to even; a NaN keeps its upper bits and becomes quiet. */
 uint16_t sr__f32_to_bf16(float f);
 
-/* Can rows of the type be turned into f32 (f32, f16, bf16 and every quantized type but the codebook ones, q8_1, q8_K)? */
+/* Can rows of the type be turned into f32 (f32, f16, bf16 and every quantized type but the codebook ones, q8_1,
+ * q8_K)? */
 bool sr__type_can_read(int type);
 /* Can f32 rows be turned into the type? */
 bool sr__type_can_write(int type);

@@ -301,7 +301,8 @@ static void write_iq4_xs_block(const float *x, uint8_t *dst) {
         const float idl = sr__reciprocal(d * (float)field);
         const float *xs = x + 32 * s;
         for (int l = 0; l < 16; l++) {
-            dst[8 + 16 * s + l] = (uint8_t)(sr__quant_nearest_k4(idl * xs[l]) | sr__quant_nearest_k4(idl * xs[l + 16]) << 4);
+            const int lo = sr__quant_nearest_k4(idl * xs[l]), hi = sr__quant_nearest_k4(idl * xs[l + 16]);
+            dst[8 + 16 * s + l] = (uint8_t)(lo | hi << 4);
         }
         dst[4 + s / 2] = (uint8_t)(dst[4 + s / 2] | ((field + 32) & 15) << 4 * (s % 2));
         high |= (unsigned)(field + 32) >> 4 << 2 * s;

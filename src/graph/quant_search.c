@@ -6,7 +6,8 @@
  */
 #include "graph/quant_search.h"
 
-static float search_error(bool square, int n, const float *x, const float *w, const uint8_t *codes, float scale, float low) {
+static float search_error(bool square, int n, const float *x, const float *w, const uint8_t *codes, float scale,
+                          float low) {
     float sum = 0.0f;
     for (int i = 0; i < n; i++) {
         const float diff = scale * (float)codes[i] + low - x[i];
@@ -38,7 +39,8 @@ static bool solve_scale_low(int n, const float *x, const float *w, const uint8_t
     return true;
 }
 
-float sr__search_scale_min(const sr__min_search *how, int n, const float *x, const float *w, uint8_t *codes, float *out_min) {
+float sr__search_scale_min(const sr__min_search *how, int n, const float *x, const float *w, uint8_t *codes,
+                           float *out_min) {
     float low = x[0], high = x[0], sw = w[0], sx = sw * x[0];
     for (int i = 1; i < n; i++) {
         low = x[i] < low ? x[i] : low;

@@ -18,7 +18,8 @@ typedef struct sr__min_search {
 static inline int sr__clamp_int(int v, int low, int high) { return v < low ? low : v > high ? high : v; }
 
 /* Values as scale * code - min, min >= 0, n <= 32. Returns the scale. */
-float sr__search_scale_min(const sr__min_search *how, int n, const float *x, const float *w, uint8_t *codes, float *out_min);
+float sr__search_scale_min(const sr__min_search *how, int n, const float *x, const float *w, uint8_t *codes,
+                           float *out_min);
 /* 16 values as scale * (code - 32), weighted by their squares (q6_K). */
 float sr__search_q6(const float *x, int8_t *codes);
 /* 16 values as scale * (code - 4), refined one code at a time (q3_K). */

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { KEYS = 64, MOST_COLUMNS = 192, SINKS = 4, MASK = 3 };
+enum { KEYS = 64, MOST_COLUMNS = 192, FEW = 8, SINKS = 4, MASK = 3 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
@@ -158,6 +158,7 @@ static void load_queries(const plan *p, const item *it, const work *w) {
         memcpy(w->q + (size_t)c * w->q_ld, sr__row(&p->args->src[0], query_of(p, it, c), head, it->i3),
                (size_t)p->dk * sizeof(float));
         memset(w->out + c * p->dv_padded, 0, (size_t)p->dv_padded * sizeof(float));
+        memset(w->z + (size_t)c * w->z_ld, 0, KEYS * sizeof(float));
         w->max[c] = -INFINITY;
         w->sum[c] = 0.0f;
         w->slope[c] = slope_of(p, head);
@@ -231,6 +232,36 @@ static void score(const plan *p, const item *it, const work *w) {
     }
 }
 
+/* The same for few columns: keys are read as they lie, four at a time. */
+static void score_few(const plan *p, const item *it, int64_t j0, int64_t keys, const work *w) {
+    const sr__operand *k = &p->args->src[1];
+    const int64_t head = it->head0 / (p->heads / k->tensor->ne[2]);
+    const bool direct = !sr_type_get(k->tensor->type)->quantized;
+    float out[SR__MM_DOT_ROWS * SR__MM_DOT_COLS];
+    sr__mm_dots d = {.k = p->dk, .type = direct ? k->tensor->type : SR_TYPE_F32, .out = out};
+    for (int64_t j = 0; j < keys; j += SR__MM_DOT_ROWS) {
+        d.n_rows = (int)least(SR__MM_DOT_ROWS, keys - j);
+        for (int r = 0; r < d.n_rows; r++) {
+            d.rows[r] = sr__row(k, j0 + j + r, head, it->i3);
+            if (!direct) {
+                sr__row_to_f32(k->tensor->type, d.rows[r], w->rows + r * p->dk, p->dk);
+                d.rows[r] = (const char *)(w->rows + r * p->dk);
+            }
+        }
+        for (int64_t c0 = 0; c0 < it->columns; c0 += SR__MM_DOT_COLS) {
+            d.n_cols = (int)least(SR__MM_DOT_COLS, it->columns - c0);
+            for (int c = 0; c < d.n_cols; c++) {
+                d.cols[c] = w->q + (size_t)(c0 + c) * w->q_ld;
+            }
+            p->isa->dots(&d);
+            for (int i = 0; i < d.n_cols * d.n_rows; i++) {
+                const int c = i / d.n_rows, r = i % d.n_rows;
+                w->z[(size_t)(c0 + c) * w->z_ld + (size_t)(j + r)] = out[r * SR__MM_DOT_COLS + c];
+            }
+        }
+    }
+}
+
 /* z of a column: scaled, capped, masked; -infinity for keys that take no part. */
 static void adjust(const plan *p, const item *it, int64_t c, int64_t j0, int64_t keys, const work *w) {
     float *z = w->z + (size_t)c * w->z_ld;
@@ -292,7 +323,8 @@ static void add_values(const plan *p, const item *it, const work *w) {
             for (int c = 0; c < columns; c++) {
                 y[c] = w->out + (c0 + c) * p->dv_padded + d;
             }
-            const sr__mm_tile tile = {KEYS, w->values + d, (size_t)p->dv_padded, w->z + (size_t)c0 * w->z_ld, w->z_ld, y,
+            const sr__mm_tile tile = {KEYS, w->values + d, (size_t)p->dv_padded, w->z + (size_t)c0 * w->z_ld, w->z_ld,
+                                      y,
                                       p->isa->mr, columns, true};
             p->isa->tile(&tile);
         }
@@ -326,9 +358,13 @@ static void run_item(const plan *p, const item *it, const work *w) {
         if (!tile_is_open(p, it, j0, keys)) {
             continue;
         }
-        load_keys(p, it, j0, keys, w);
+        if (p->columns <= FEW) { /* of the group, so that the way does not depend on the team */
+            score_few(p, it, j0, keys, w);
+        } else {
+            load_keys(p, it, j0, keys, w);
+            score(p, it, w);
+        }
         load_values(p, it, j0, keys, w);
-        score(p, it, w);
         for (int64_t c = 0; c < it->columns; c++) {
             adjust(p, it, c, j0, keys, w);
             weigh(p, c, w);
@@ -416,4 +452,5 @@ static const char *refuse_flash_attn(const sr__kernel_args *args) {
     return why != NULL ? why : refuse_mask(args);
 }
 
-const sr__kernel_info sr__kernel_FLASH_ATTN_EXT = {run_flash_attn, refuse_flash_attn, flash_attn_scratch, flash_attn_threads};
+const sr__kernel_info sr__kernel_FLASH_ATTN_EXT = {run_flash_attn, refuse_flash_attn, flash_attn_scratch,
+                                                   flash_attn_threads};

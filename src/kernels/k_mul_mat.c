@@ -110,7 +110,7 @@ static const char *refuse_mul_mat_id(const sr__kernel_args *args) {
     return NULL;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 static void run_mul_mat(const sr__kernel_args *args, const sr__task *task) {
     (is_hadamard(args) ? run_hadamard : sr__mm_run)(args, task);

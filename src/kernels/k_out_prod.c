@@ -31,7 +31,8 @@ static int64_t count_items(const sr_tensor *y) {
 static item get_item(const sr_tensor *y, int64_t i) {
     const int64_t n_rows = divide_up(y->ne[0], ROWS), n_columns = divide_up(y->ne[1], COLUMNS);
     const int64_t plane = i / n_rows / n_columns;
-    item it = {.m0 = i % n_rows * ROWS, .n0 = i / n_rows % n_columns * COLUMNS, .i2 = plane % y->ne[2], .i3 = plane / y->ne[2]};
+    item it = {.m0 = i % n_rows * ROWS, .n0 = i / n_rows % n_columns * COLUMNS, .i2 = plane % y->ne[2],
+               .i3 = plane / y->ne[2]};
     it.rows = least(ROWS, y->ne[0] - it.m0);
     it.columns = least(COLUMNS, y->ne[1] - it.n0);
     return it;
@@ -39,7 +40,8 @@ static item get_item(const sr_tensor *y, int64_t i) {
 
 static void pack_rows(const sr__kernel_args *args, const item *it, int mr, int64_t k0, int64_t n, work *w) {
     const sr__operand *a = &args->src[0], *b = &args->src[1];
-    const int64_t i2 = it->i2 / (b->tensor->ne[2] / a->tensor->ne[2]), i3 = it->i3 / (b->tensor->ne[3] / a->tensor->ne[3]);
+    const int64_t i2 = it->i2 / (b->tensor->ne[2] / a->tensor->ne[2]);
+    const int64_t i3 = it->i3 / (b->tensor->ne[3] / a->tensor->ne[3]);
     const size_t offset = sr_row_size(a->tensor->type, it->m0);
     memset(w->row, 0, sizeof(w->row));
     for (int64_t k = 0; k < n; k++) {
@@ -57,7 +59,8 @@ static void gather_column(const sr__operand *b, const item *it, int64_t column, 
     }
 }
 
-static void multiply(const sr__kernel_args *args, const item *it, const sr__mm_isa *isa, int64_t k0, int64_t n, work *w) {
+static void multiply(const sr__kernel_args *args, const item *it, const sr__mm_isa *isa, int64_t k0, int64_t n,
+                     work *w) {
     for (int64_t c0 = 0; c0 < it->columns; c0 += isa->nr) {
         const int columns = (int)least(isa->nr, it->columns - c0);
         float *y[SR__MM_MAX_NR];
@@ -112,7 +115,8 @@ static const char *refuse_out_prod(const sr__kernel_args *args) {
     if (a->nb[0] != (size_t)sr_type_get(a->type)->bytes && a->ne[0] > sr_type_get(a->type)->block) {
         return "the first source must have dense rows";
     }
-    if (a->ne[2] == 0 || a->ne[3] == 0 || b->ne[2] % a->ne[2] != 0 || b->ne[3] % a->ne[3] != 0 || a->ne[1] != b->ne[1] ||
+    if (a->ne[2] == 0 || a->ne[3] == 0 || b->ne[2] % a->ne[2] != 0 || b->ne[3] % a->ne[3] != 0 ||
+        a->ne[1] != b->ne[1] ||
         !sr__has_extents(y, a->ne[0], b->ne[0], b->ne[2], b->ne[3])) {
         return "the extents of sources and result do not fit together";
     }

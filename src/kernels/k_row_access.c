@@ -57,7 +57,8 @@ static void run_get_rows(const sr__kernel_args *args, const sr__task *task) {
 }
 
 static const char *refuse_get_rows(const sr__kernel_args *args) {
-    static const sr__want WANTS[] = {{1, SR__TYPE(I32), SR__STRIDED}, {SR__DST, SR__TYPE(F32) | SR__TYPE(I32), SR__ROWS}};
+    static const sr__want WANTS[] = {{1, SR__TYPE(I32), SR__STRIDED}, {SR__DST, SR__TYPE(F32) | SR__TYPE(I32),
+                                                                       SR__ROWS}};
     const char *why = sr__operands_refuse(args, WANTS, SR_COUNT(WANTS));
     if (why != NULL) {
         return why;
@@ -188,7 +189,8 @@ static const char *refuse_set_rows(const sr__kernel_args *args) {
     if (!has_dense_rows(y) || a->ne[0] % sr_type_get(y->type)->block != 0) {
         return "the destination must have dense rows of whole blocks";
     }
-    const bool fits = sr__has_extents(y, a->ne[0], y->ne[1], a->ne[2], a->ne[3]) && b->ne[0] == a->ne[1] && b->ne[3] == 1;
+    const bool fits = sr__has_extents(y, a->ne[0], y->ne[1], a->ne[2],
+                                      a->ne[3]) && b->ne[0] == a->ne[1] && b->ne[3] == 1;
     if (!fits || (b->ne[1] == 0 ? a->ne[2] != 0 : a->ne[2] % b->ne[1] != 0) ||
         (b->ne[2] == 0 ? a->ne[3] != 0 : a->ne[3] % b->ne[2] != 0)) {
         return "the extents of rows, indices and destination do not fit together";

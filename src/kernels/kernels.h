@@ -64,11 +64,13 @@ typedef struct sr__pool sr__pool;
 sr_status sr__pool_new(int n_threads, sr__pool **out_pool, sr_error *err);
 int sr__pool_threads(const sr__pool *pool);
 sr_status sr__pool_set_threads(sr__pool *pool, int n_threads, sr_error *err);
+/* Asked between nodes; NULL: never. Whoever computes with the pool sets it while nothing is computed. */
+void sr__pool_set_abort(sr__pool *pool, sr_abort_callback abort, void *user);
 void sr__pool_free(sr__pool *pool);
 /*
  * Computes the view's nodes in order.  resolve turns storage into a host address (NULL: not reachable from here, which
  * ends the run with SR_UNREACHABLE).  Nodes without the COMPUTE flag, views and empty results are passed over.
- * SR_COMPUTE with details node, op.
+ * SR_COMPUTE, SR_ABORTED, with details node, op.
  */
 sr_status sr__pool_compute(sr__pool *pool, const sr_graph_view *view, char *(*resolve)(void *user, const sr_storage *storage),
                            void *user, sr_error *err);

@@ -114,7 +114,7 @@ AVX2 static void transpose_avx2(const float *src, size_t ld, int64_t k, float *d
     }
 }
 
-/* ---- few columns --------------------------------------------------------------------------------------------------- */
+/* ---- few columns ------------------------------------------------------------------------------------------------- */
 
 AVX2_INLINE __m256 load_row(const int type, const char *p) {
     if (type == SR_TYPE_F32) {
@@ -189,7 +189,7 @@ static void dots_avx2(const sr__mm_dots *d) {
     }
 }
 
-/* ---- exponentials --------------------------------------------------------------------------------------------------- */
+/* ---- exponentials ------------------------------------------------------------------------------------------------ */
 
 /* e^x for x <= 0: 2^n * e^r, the power in two factors so that results may be subnormal; 0 below -103. */
 AVX2_INLINE __m256 exp_8(__m256 x) {

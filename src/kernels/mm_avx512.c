@@ -73,7 +73,7 @@ AVX512 static void tile_avx512(const sr__mm_tile *t) {
     }
 }
 
-/* ---- transposition ------------------------------------------------------------------------------------------------ */
+/* ---- transposition ----------------------------------------------------------------------------------------------- */
 
 AVX512 static void transpose_avx512(const float *src, size_t ld, int64_t k, float *dst) {
     int64_t i = 0;
@@ -88,7 +88,7 @@ AVX512 static void transpose_avx512(const float *src, size_t ld, int64_t k, floa
     }
 }
 
-/* ---- few columns --------------------------------------------------------------------------------------------------- */
+/* ---- few columns ------------------------------------------------------------------------------------------------- */
 
 /* 16 values of a row as floats; the mask says which exist. */
 AVX512_INLINE __m512 load_row(const int type, const char *p, __mmask16 mask) {
@@ -169,7 +169,7 @@ static void dots_avx512(const sr__mm_dots *d) {
     }
 }
 
-/* ---- exponentials --------------------------------------------------------------------------------------------------- */
+/* ---- exponentials ------------------------------------------------------------------------------------------------ */
 
 /* e^x for x <= 0 (2^n * e^r, r within half a step of ln 2): about one unit in the last place; 0 below -103. */
 AVX512_INLINE __m512 exp_16(__m512 x) {

@@ -15,7 +15,7 @@
 
 enum { ROWS = SR__CODES_ROWS, COLS = SR__CODES_COLS };
 
-/* ---- columns ------------------------------------------------------------------------------------------------------ */
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 /* 32 values; what is not finite makes the whole block NaN, and what is next to nothing makes it zero. */
 AVX512 static void quantize_block(const float *x, int8_t *codes, float *scale) {
@@ -47,7 +47,7 @@ static void quantize_avx512(const float *x, int64_t k, int8_t *codes, float *sca
     memset(scale + k / 32, 0, (size_t)((padded - k) / 32) * sizeof(float));
 }
 
-/* ---- panels ------------------------------------------------------------------------------------------------------- */
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 AVX512 static void pack_avx512(const uint8_t *rows, size_t ld, int64_t n, uint8_t *panel) {
     int64_t k = 0;
@@ -61,7 +61,7 @@ AVX512 static void pack_avx512(const uint8_t *rows, size_t ld, int64_t n, uint8_
     }
 }
 
-/* ---- tiles -------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 AVX512_INLINE void store_columns(const sr__codes_tile *t, const int cols, const __m512 (*acc)[2]) {
     const __mmask16 m0 = (__mmask16)(t->rows >= 16 ? 0xFFFF : (1 << t->rows) - 1);
@@ -118,7 +118,8 @@ AVX512_INLINE void tile_fixed(const sr__codes_tile *t, const int sub, const bool
     for (int64_t s = 0; s < t->k / sub; s++) {
         __m512i sum[COLS][2];
         sum_codes(t, s, sub, cols, sum);
-        const __m512 scale0 = _mm512_loadu_ps(t->a_scale + s * ROWS), scale1 = _mm512_loadu_ps(t->a_scale + s * ROWS + 16);
+        const __m512 scale0 = _mm512_loadu_ps(t->a_scale + s * ROWS);
+        const __m512 scale1 = _mm512_loadu_ps(t->a_scale + s * ROWS + 16);
         const float *b_scale = t->b_scale + s * sub / 32 * COLS;
 #pragma GCC unroll 6
         for (int c = 0; c < cols; c++) {
@@ -162,7 +163,7 @@ static void tile_codes(const sr__codes_tile *t) {
     }
 }
 
-/* ---- few columns --------------------------------------------------------------------------------------------------- */
+/* ---- few columns ------------------------------------------------------------------------------------------------- */
 
 /* The scales of 256 values, one a sub-block in the low lanes: of the row, and the column's widened to sub-blocks. */
 AVX512_INLINE __m512 column_scales(const float *scale, const int sub) {

@@ -9,7 +9,7 @@
 
 #include "graph/quant_rows.h"
 
-/* ---- small blocks -------------------------------------------------------------------------------------------------- */
+/* ---- small blocks ------------------------------------------------------------------------------------------------ */
 
 /* 16 bytes of nibbles as 32 codes: the low ones first. */
 AVX512_INLINE __m256i spread_nibbles(const uint8_t *qs) {
@@ -22,7 +22,8 @@ AVX512_INLINE float half_at(const uint8_t *p) { return _cvtsh_ss(sr__get_u16(p))
 
 AVX512_INLINE void store_32(uint8_t *codes, __m256i v) { _mm256_storeu_si256((__m256i *)(void *)codes, v); }
 
-AVX512_INLINE __m256i table_32(const uint8_t *qs, __m256i table) { return _mm256_shuffle_epi8(table, spread_nibbles(qs)); }
+AVX512_INLINE __m256i table_32(const uint8_t *qs, __m256i table) { return _mm256_shuffle_epi8(table,
+                                                                                              spread_nibbles(qs)); }
 
 AVX512_INLINE __m256i fifth_bits(const uint8_t *qh) {
     return _mm256_maskz_set1_epi8((__mmask32)sr__get_u32(qh), 16);
@@ -118,7 +119,7 @@ AVX512 static void unpack_q1_0(const uint8_t *src, int64_t n, uint8_t *codes, fl
     }
 }
 
-/* ---- super-blocks -------------------------------------------------------------------------------------------------- */
+/* ---- super-blocks ------------------------------------------------------------------------------------------------ */
 
 /* 8 bytes as floats times a factor */
 AVX512_INLINE void store_scales(float *dst, uint64_t bytes, float factor) {
@@ -215,7 +216,8 @@ AVX512 static void unpack_q3_K(const uint8_t *src, int64_t n, uint8_t *codes, fl
     for (int64_t b = 0; b < n / 256; b++, src += 110, codes += 256) {
         const uint32_t a = sr__get_u32(src + 96), c = sr__get_u32(src + 100), h = sr__get_u32(src + 104);
         const __m128i packed = _mm_set_epi32(
-            (int)((c >> 4 & 0x0F0F0F0Fu) | (h >> 6 & 0x03030303u) << 4), (int)((a >> 4 & 0x0F0F0F0Fu) | (h >> 4 & 0x03030303u) << 4),
+            (int)((c >> 4 & 0x0F0F0F0Fu) | (h >> 6 & 0x03030303u) << 4),
+            (int)((a >> 4 & 0x0F0F0F0Fu) | (h >> 4 & 0x03030303u) << 4),
             (int)((c & 0x0F0F0F0Fu) | (h >> 2 & 0x03030303u) << 4), (int)((a & 0x0F0F0F0Fu) | (h & 0x03030303u) << 4));
         const __m512i fields = _mm512_cvtepi8_epi32(_mm_sub_epi8(packed, _mm_set1_epi8(32)));
         _mm512_storeu_ps(scale + 16 * b, _mm512_mul_ps(_mm512_cvtepi32_ps(fields), _mm512_set1_ps(half_at(src + 108))));
@@ -246,7 +248,8 @@ AVX512 static void unpack_iq4_xs(const uint8_t *src, int64_t n, uint8_t *codes, 
 
 /* The digits of 32 bytes at power 3^p: (byte * 3^p mod 256) * 3 / 256. */
 AVX512_INLINE __m256i digits(__m512i bytes, int power) {
-    const __m512i q = _mm512_and_si512(_mm512_mullo_epi16(bytes, _mm512_set1_epi16((short)power)), _mm512_set1_epi16(255));
+    const __m512i q = _mm512_and_si512(_mm512_mullo_epi16(bytes, _mm512_set1_epi16((short)power)),
+                                       _mm512_set1_epi16(255));
     return _mm512_cvtepi16_epi8(_mm512_srli_epi16(_mm512_mullo_epi16(q, _mm512_set1_epi16(3)), 8));
 }
 
@@ -256,8 +259,8 @@ AVX512 static void unpack_tq1_0(const uint8_t *src, int64_t n, uint8_t *codes, f
     for (int64_t b = 0; b < n / 256; b++, src += 54, codes += 256) {
         const __m512i first = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)src));
         const __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(src + 32));
-        const __m512i rest = _mm512_cvtepu8_epi16(_mm256_inserti128_si256(_mm256_castsi128_si256(second),
-                                                                          _mm_cvtsi32_si128((int)sr__get_u32(src + 48)), 1));
+        const __m128i third = _mm_cvtsi32_si128((int)sr__get_u32(src + 48));
+        const __m512i rest = _mm512_cvtepu8_epi16(_mm256_inserti128_si256(_mm256_castsi128_si256(second), third, 1));
         _mm256_storeu_ps(scale + 8 * b, _mm256_set1_ps(half_at(src + 52)));
         for (int p = 0; p < 5; p++) {
             const __m256i d = digits(rest, POWER[p]);

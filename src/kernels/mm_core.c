@@ -39,7 +39,7 @@ typedef struct plan {
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------------- */
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 /* The next place in scratch; sticks at SIZE_MAX. */
 static size_t place(size_t *total, size_t count, size_t size) {
@@ -123,7 +123,7 @@ static char *at(const plan *p, size_t offset) { return (char *)p->args->scratch 
 static sr__mm_column *columns_of(const plan *p) { return (sr__mm_column *)(void *)at(p, p->columns_at); }
 static int64_t *starts_of(const plan *p) { return (int64_t *)(void *)at(p, p->starts_at); }
 
-/* ---- columns ----------------------------------------------------------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 /* Floats of a column of q8_1 or q8_K, which have no row reader. */
 static void companion_floats(int type, const char *row, float *dst, int64_t n) {
@@ -198,7 +198,7 @@ static void prepare_columns(const plan *p, const sr__task *task, int64_t first, 
     }
 }
 
-/* ---- experts ----------------------------------------------------------------------------------------------------------- */
+/* ---- experts ----------------------------------------------------------------------------------------------------- */
 
 static int32_t expert_of(const plan *p, int64_t u, int64_t t) {
     const sr__operand *ids = &p->args->src[2];
@@ -251,7 +251,7 @@ static void prepare_experts(const plan *p, const sr__task *task) {
     }
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------------ */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* How a round is cut up: group by group, its rows by `rows`, its columns by `cols`. */
 typedef struct cut {

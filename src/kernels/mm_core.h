@@ -16,7 +16,7 @@ void sr__mm_run(const sr__kernel_args *args, const sr__task *task);
 /* More threads than this have nothing to do. */
 int sr__mm_threads(const sr__kernel_args *args);
 
-/* ---- pieces, for those who bring their own columns ------------------------------------------------------------------ */
+/* ---- pieces, for those who bring their own columns --------------------------------------------------------------- */
 
 /* A column ready to multiply (floats, or a codes column) and where its result goes: y[m] is that of row m. */
 typedef struct sr__mm_column {

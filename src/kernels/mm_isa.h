@@ -56,7 +56,8 @@ enum { SR__CODES_ROWS = 32, SR__CODES_COLS = 6 };
 typedef struct sr__codes_isa {
     void (*tile)(const sr__codes_tile *t);
     /* One unpacked row times n_cols columns; k is a multiple of 256. */
-    void (*dots)(const sr__codes_type *type, int64_t k, const sr__codes_row *row, const sr__codes_column *cols, int n_cols,
+    void (*dots)(const sr__codes_type *type, int64_t k, const sr__codes_row *row, const sr__codes_column *cols,
+                 int n_cols,
                  float *out);
     sr__codes_unpack *(*unpack)(int type);
     /* Half of a panel: 16 rows of n codes, a multiple of 32, `ld` apart, to rows 0 .. 15 from `panel` on. */

@@ -19,7 +19,7 @@ static int64_t slice_of(const sr__mm_shape *s) {
     return s->codes != NULL ? least(CODES_SLICE, sr__codes_padded(s->k)) : least(FLOAT_SLICE, s->k);
 }
 
-/* ---- work space ------------------------------------------------------------------------------------------------------ */
+/* ---- work space -------------------------------------------------------------------------------------------------- */
 
 /* The next part of the work space, or only its size while there is none. */
 static char *part(char *work, size_t *total, size_t bytes) {
@@ -86,11 +86,12 @@ static size_t stream_size(const sr__mm_shape *s) {
 size_t sr__mm_work_size(const sr__mm_shape *shape, int64_t rows) {
     float_work floats;
     codes_work codes;
-    const size_t piece = shape->codes != NULL ? codes_layout(shape, rows, NULL, &codes) : float_layout(shape, rows, NULL, &floats);
+    const size_t piece = shape->codes != NULL ? codes_layout(shape, rows, NULL, &codes) : float_layout(shape, rows,
+                                                                                                       NULL, &floats);
     return piece > stream_size(shape) ? piece : stream_size(shape);
 }
 
-/* ---- many columns, floats --------------------------------------------------------------------------------------------- */
+/* ---- many columns, floats ---------------------------------------------------------------------------------------- */
 
 /* Bytes from the start of a row to its value k, a multiple of the block. */
 static size_t offset_of(int type, int64_t k) { return sr_row_size(type, k); }
@@ -111,14 +112,16 @@ static void pack_floats(const sr__mm_shape *s, const char *a, int64_t m0, int64_
     }
 }
 
-static void float_slice(const sr__mm_shape *s, int64_t m0, int64_t rows, const sr__mm_column *columns, int64_t n_columns,
+static void float_slice(const sr__mm_shape *s, int64_t m0, int64_t rows, const sr__mm_column *columns,
+                        int64_t n_columns,
                         int64_t k0, int64_t n, const float_work *w) {
     const int mr = s->isa->mr, nr = s->isa->nr;
     for (int64_t c0 = 0; c0 < n_columns; c0 += nr) {
         const int cols = (int)least(nr, n_columns - c0);
         float *y[SR__MM_MAX_NR];
         for (int c = 0; c < cols; c++) {
-            memcpy(w->cols + (size_t)c * w->ld, columns[c0 + c].data + (size_t)k0 * sizeof(float), (size_t)n * sizeof(float));
+            memcpy(w->cols + (size_t)c * w->ld, columns[c0 + c].data + (size_t)k0 * sizeof(float),
+                   (size_t)n * sizeof(float));
             y[c] = columns[c0 + c].y + m0;
         }
         for (int64_t p = 0; p < rows; p += mr) {
@@ -145,7 +148,7 @@ static void float_piece(const sr__mm_shape *s, const char *a, int64_t m0, int64_
     } while (k0 < s->k);
 }
 
-/* ---- many columns, codes ---------------------------------------------------------------------------------------------- */
+/* ---- many columns, codes ----------------------------------------------------------------------------------------- */
 
 /* Scales, or minima, of row r of a panel: one for each sub-block, beside those of the other rows. */
 static void scatter(const float *from, int64_t n, float *to, int64_t r) {
@@ -196,7 +199,8 @@ static void take_column(const sr__mm_shape *s, const char *data, int64_t k0, int
     }
 }
 
-static void codes_slice(const sr__mm_shape *s, int64_t m0, int64_t rows, const sr__mm_column *columns, int64_t n_columns,
+static void codes_slice(const sr__mm_shape *s, int64_t m0, int64_t rows, const sr__mm_column *columns,
+                        int64_t n_columns,
                         int64_t k0, int64_t n, const codes_work *w) {
     const int64_t n_sub = n / s->codes->sub;
     for (int64_t c0 = 0; c0 < n_columns; c0 += SR__CODES_COLS) {
@@ -236,7 +240,7 @@ void sr__mm_piece(const sr__mm_shape *shape, const char *a, int64_t m0, int64_t 
     (shape->codes != NULL ? codes_piece : float_piece)(shape, a, m0, rows, columns, n, work);
 }
 
-/* ---- few columns ------------------------------------------------------------------------------------------------------ */
+/* ---- few columns ------------------------------------------------------------------------------------------------- */
 
 static void stream_codes(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
                          int64_t n, char *work) {

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "backend/reach.h"
 #include "kernels/team.h"
 
 enum { MAX_THREADS = 512, ALIGNMENT = 64 };
@@ -29,6 +30,8 @@ struct sr__pool {
     int n_members;
     char *scratch_block;
     size_t scratch_cap;
+    sr_abort_callback abort;
+    void *abort_user;
 };
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
@@ -131,6 +134,11 @@ sr_status sr__pool_set_threads(sr__pool *pool, int n_threads, sr_error *err) {
     }
     stop_workers(pool);
     return start_workers(pool, n_threads, err);
+}
+
+void sr__pool_set_abort(sr__pool *pool, sr_abort_callback abort, void *user) {
+    pool->abort = abort;
+    pool->abort_user = user;
 }
 
 void sr__pool_free(sr__pool *pool) {
@@ -284,12 +292,16 @@ static sr_status compute_node(sr__pool *pool, const resolver *r, int32_t id, sr_
     if (op == SR_OP_NONE || sr_op_is_view(op) || (node->flags & SR_FLAG_COMPUTE) == 0 || sr_tensor_is_empty(node)) {
         return SR_OK;
     }
+    sr_status status = sr__check_abort_callback(pool->abort, pool->abort_user, node, err);
+    if (status != SR_OK) {
+        return status;
+    }
     pool->kernel = sr__kernel_get(op);
     pool->args = (sr__kernel_args){.op = op, .params = node->op_params};
     if (pool->kernel->run == NULL) {
         return fail_node(node, SR_COMPUTE, "the op has no kernel", err);
     }
-    sr_status status = get_operand(r, id, node, &pool->args.dst, err);
+    status = get_operand(r, id, node, &pool->args.dst, err);
     for (int j = 0; j < node->n_src && status == SR_OK; j++) {
         const int32_t src = sr_view_src(r->view, node, j);
         if (src == SR_SELF) {
@@ -301,7 +313,8 @@ static sr_status compute_node(sr__pool *pool, const resolver *r, int32_t id, sr_
     return status == SR_OK ? run_node(pool, err) : status;
 }
 
-sr_status sr__pool_compute(sr__pool *pool, const sr_graph_view *view, char *(*resolve)(void *user, const sr_storage *storage),
+sr_status sr__pool_compute(sr__pool *pool, const sr_graph_view *view, char *(*resolve)(void *user,
+                                                                                       const sr_storage *storage),
                            void *user, sr_error *err) {
     const resolver r = {view, resolve, user};
     for (int32_t i = 0; i < view->n_nodes; i++) {

@@ -14,8 +14,35 @@ typedef struct execution {
     size_t ids_cap;
     uint8_t *used;      /* by expert */
     size_t used_cap;
+    int split;          /* being run */
     sr_error *err;
 } execution;
+
+/* ---- telling the trace ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t span_begin(const sr_sched *sched) { return sched->trace ? sr_trace_now() : 0; }
+
+/* Since begin the host has been occupied with this. */
+static void span_end(const sr_sched *sched, uint64_t begin, sr_trace_kind kind, int split, const char *name) {
+    if (sched->trace) {
+        const sr_trace_event event = {.kind = kind, .name = name, .split = split, .begin = begin, .end = sr_trace_now()};
+        sr_trace_add(sched->trace, &event);
+    }
+}
+
+/* What the next transfer into the split's backend, perhaps out of its source's queue, is about. */
+static void tell_subject(const execution *x, int32_t input) {
+    const sr_sched *sched = x->sched;
+    if (sched->trace) {
+        sr_backend *from = sched->backends[sched->backend_of[input]];
+        sr_backend *to = sched->backends[sched->splits[x->split].backend];
+        from->subject = to->subject = (sr_trace_subject){
+            .name = sr__sched_tensor_label(sr_view_tensor(x->view, input)),
+            .from = from->name, .to = to->name, .split = x->split};
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------------------- */
 
 static sr_event *event_of(const sr_sched *sched, int backend) {
     return sched->events[backend * sched->params.n_copies + sched->cur_copy];
@@ -23,20 +50,45 @@ static sr_event *event_of(const sr_sched *sched, int backend) {
 
 /* Until the backend is done with what it last did in this copy slot: on the host, or in its queue. */
 static sr_status wait_on_host(const execution *x, int backend) {
+    sr_backend *b = x->sched->backends[backend];
     sr_event *event = event_of(x->sched, backend);
-    return event ? sr_event_synchronize(event, x->err) : sr_backend_synchronize(x->sched->backends[backend], x->err);
+    const uint64_t begin = span_begin(x->sched);
+    const sr_status status = event ? sr_event_synchronize(event, x->err) : sr_backend_synchronize(b, x->err);
+    span_end(x->sched, begin, event ? SR_TRACE_WAIT : SR_TRACE_SYNCHRONIZE, x->split, b->name);
+    return status;
+}
+
+static sr_status synchronize(const execution *x, int backend) {
+    sr_backend *b = x->sched->backends[backend];
+    const uint64_t begin = span_begin(x->sched);
+    const sr_status status = sr_backend_synchronize(b, x->err);
+    span_end(x->sched, begin, SR_TRACE_SYNCHRONIZE, x->split, b->name);
+    return status;
 }
 
 static sr_status wait_in_queue(const execution *x, int backend) {
     sr_event *event = event_of(x->sched, backend);
-    return event ? sr_event_wait(x->sched->backends[backend], event, x->err)
-                 : sr_backend_synchronize(x->sched->backends[backend], x->err);
+    return event ? sr_event_wait(x->sched->backends[backend], event, x->err) : synchronize(x, backend);
 }
 
 static sr_status copy_now(const execution *x, int32_t input, int32_t copy) {
     const sr_storage *src = &x->view->storage[input], *dst = &x->view->storage[copy];
     const size_t size = sr_view_tensor(x->view, input)->nbytes;
-    return size ? sr_buffer_copy(dst->buffer, dst->offset, src->buffer, src->offset, size, NULL, x->err) : SR_OK;
+    const uint64_t begin = span_begin(x->sched);
+    if (!size) {
+        return SR_OK;
+    }
+    const sr_status status = sr_buffer_copy(dst->buffer, dst->offset, src->buffer, src->offset, size, NULL, x->err);
+    if (x->sched->trace) {
+        const sr_sched *sched = x->sched;
+        const sr_trace_event event = {.kind = SR_TRACE_COPY,
+                                      .name = sr__sched_tensor_label(sr_view_tensor(x->view, input)),
+                                      .from = sched->backends[sched->backend_of[input]]->name,
+                                      .to = sched->backends[sched->splits[x->split].backend]->name,
+                                      .bytes = size, .split = x->split, .begin = begin, .end = sr_trace_now()};
+        sr_trace_add(sched->trace, &event);
+    }
+    return status;
 }
 
 /* ---- copying only the experts that are used ------------------------------------------------------------------------------- */
@@ -72,8 +124,12 @@ static sr_status read_used(execution *x, int32_t ids, int backend, int64_t n_exp
         !sr__grow(&x->used, &x->used_cap, (size_t)n_expert + 1, 1)) {
         return sr__fail_memory(x->err);
     }
-    SR_TRY(sr_backend_get_async(x->sched->backends[backend], storage->buffer, x->ids, storage->offset, t->nbytes, x->err));
-    SR_TRY(sr_backend_synchronize(x->sched->backends[backend], x->err));
+    sr_backend *reader = x->sched->backends[backend];
+    if (x->sched->trace) {
+        reader->subject = (sr_trace_subject){.name = sr__sched_tensor_label(t), .from = reader->name, .split = x->split};
+    }
+    SR_TRY(sr_backend_get_async(reader, storage->buffer, x->ids, storage->offset, t->nbytes, x->err));
+    SR_TRY(synchronize(x, backend));
     memset(x->used, 0, (size_t)n_expert);
     for (int64_t i1 = 0; i1 < t->ne[1]; i1++) {
         for (int64_t i0 = 0; i0 < t->ne[0]; i0++) {
@@ -129,11 +185,12 @@ static sr_status copy_experts(execution *x, const sr_split *split, int s, int32_
     const sr_tensor *node = sr_view_tensor(x->view, x->view->nodes[x->sched->split_nodes[s]]);
     int backend;
     sr_status status;
-    SR_TRY(sr_backend_synchronize(x->sched->backends[x->sched->backend_of[input]], x->err));
+    SR_TRY(synchronize(x, x->sched->backend_of[input]));
     const int32_t ids = find_ids(x, split, k, sr_view_src(x->view, node, 2), &backend);
     if (ids != x->ids_of) {
         SR_TRY(read_used(x, ids, backend, sr_view_tensor(x->view, input)->ne[2]));
     }
+    tell_subject(x, input);
     SR_TRY(copy_used(x, split->backend, input, copy, copied));
 done:
     return status;
@@ -150,7 +207,7 @@ static sr_status copy_queued(const execution *x, const sr_split *split, int32_t 
         SR_TRY(to->iface->copy_async(from, to, &x->view->storage[input], &x->view->storage[copy], size, &done, x->err));
     }
     if (!done) {
-        SR_TRY(sr_backend_synchronize(from, x->err));
+        SR_TRY(synchronize(x, x->sched->backend_of[input]));
         SR_TRY(wait_on_host(x, split->backend));
         SR_TRY(copy_now(x, input, copy));
     }
@@ -164,6 +221,7 @@ static sr_status copy_input(execution *x, const sr_split *split, int s, int32_t 
     uint64_t *copied = &x->sched->copied[place];
     sr_status status;
     *copied = 0;
+    tell_subject(x, input);
     if (sr_view_tensor(x->view, input)->flags & SR_FLAG_INPUT) {
         /* The user may change it as soon as this returns, so it is copied at once. */
         SR_TRY(wait_on_host(x, split->backend));
@@ -215,6 +273,18 @@ static sr_graph_view part_of(const execution *x, int32_t begin, int32_t end) {
     return part;
 }
 
+static sr_status submit(const execution *x, sr_backend *backend, int32_t begin, int32_t end) {
+    const sr_graph_view part = part_of(x, begin, end);
+    const uint64_t since = span_begin(x->sched);
+    const sr_status status = sr_backend_compute_async(backend, &part, x->err);
+    if (x->sched->trace) {
+        const sr_trace_event event = {.kind = SR_TRACE_SUBMIT, .name = backend->name, .split = x->split,
+                                      .n_nodes = end - begin, .begin = since, .end = sr_trace_now()};
+        sr_trace_add(x->sched->trace, &event);
+    }
+    return status;
+}
+
 /* Nodes between two that the caller wants to see are computed together. */
 static sr_status compute_observed(const execution *x, sr_backend *backend, int32_t begin, int32_t end) {
     const sr_sched *sched = x->sched;
@@ -226,8 +296,8 @@ static sr_status compute_observed(const execution *x, sr_backend *backend, int32
             last++;
             wanted = sched->callback(x->view, x->view->nodes[last], true, sched->callback_user);
         }
-        const sr_graph_view part = part_of(x, i, last + 1);
-        SR_TRY(sr_backend_compute(backend, &part, x->err));
+        SR_TRY(submit(x, backend, i, last + 1));
+        SR_TRY(synchronize(x, sched->splits[x->split].backend));
         if (wanted && !sched->callback(x->view, x->view->nodes[last], false, sched->callback_user)) {
             break;
         }
@@ -237,26 +307,38 @@ done:
     return status;
 }
 
+static sr_status check_abort(const execution *x, int s) {
+    const sr_sched *sched = x->sched;
+    if (!sched->abort || !sched->abort(sched->abort_user)) {
+        return SR_OK;
+    }
+    sr__fail(x->err, SR_ABORTED, "stopped before split %d of %d", s, (int)sched->n_splits);
+    sr__error_number(x->err, "split", s);
+    return SR_ABORTED;
+}
+
 static sr_status run_split(execution *x, int s) {
     sr_sched *sched = x->sched;
     const sr_split *split = &sched->splits[s];
     sr_backend *backend = sched->backends[split->backend];
     const int32_t begin = sched->split_nodes[s], end = begin + split->end - split->start;
     sr_status status;
+    SR_TRY(check_abort(x, s));
     SR_TRY(check_reach(x, split, s));
+    backend->subject.split = s;
     for (int32_t k = 0; k < split->n_inputs; k++) {
         SR_TRY(copy_input(x, split, s, k));
     }
     if (sched->callback) {
         SR_TRY(compute_observed(x, backend, begin, end));
     } else {
-        const sr_graph_view part = part_of(x, begin, end);
-        SR_TRY(sr_backend_compute_async(backend, &part, x->err));
+        SR_TRY(submit(x, backend, begin, end));
     }
     sr_event *event = event_of(sched, split->backend);
     if (split->n_inputs > 0 && event) {
         SR_TRY(sr_event_record(event, backend, x->err));
     }
+    sched->split_done[s] = 1;
 done:
     return status;
 }
@@ -267,22 +349,85 @@ sr_status sr_sched_compute_async(sr_sched *sched, const sr_graph *graph, sr_erro
     if (!sched->is_alloc || sched->layout.graph != graph) {
         SR_TRY(sr_sched_alloc_graph(sched, graph, err));
     }
-    if (!SR__GROW(sched, copied, sched->n_inputs)) {
+    if (!SR__GROW(sched, copied, sched->n_inputs) || !SR__GROW(sched, split_done, sched->n_splits)) {
         return sr__fail_memory(err);
     }
+    memset(sched->split_done, 0, (size_t)sched->n_splits);
     for (int s = 0; s < sched->n_splits && status == SR_OK; s++) {
+        const uint64_t begin = span_begin(sched);
+        x.split = s;
         status = run_split(&x, s);
+        span_end(sched, begin, SR_TRACE_SPLIT, s, sched->backends[sched->splits[s].backend]->name);
     }
     sched->layout.copied = sched->copied;
     sched->layout.executed = status == SR_OK;
+    sched->layout.split_done = status == SR_OK ? NULL : sched->split_done;
 done:
     sr__free(x.ids);
     sr__free(x.used);
     return status;
 }
 
+/* ---- to the end -------------------------------------------------------------------------------------------------------------- */
+
+/* What was queued on the memory of a backend whose queue has failed may or may not have been run: it counts as not run. */
+static void forget_splits(sr_sched *sched, int failed) {
+    for (int32_t s = 0; s < sched->n_splits; s++) {
+        const int b = sched->splits[s].backend;
+        if (sched->buffer_types[b] == sched->buffer_types[failed] && sched->backends[b]->iface->synchronize) {
+            sched->split_done[s] = 0;
+        }
+    }
+}
+
+/* Waits for every backend; *err is the first failure, those of later ones only count. */
+static sr_status wait_for_all(sr_sched *sched, sr_status status, sr_error *err) {
+    for (int b = 0; b < sched->n_backends; b++) {
+        const uint64_t begin = span_begin(sched);
+        const sr_status own = sr_backend_synchronize(sched->backends[b], status == SR_OK ? err : NULL);
+        span_end(sched, begin, SR_TRACE_SYNCHRONIZE, -1, sched->backends[b]->name);
+        if (own != SR_OK) {
+            forget_splits(sched, b);
+            status = status == SR_OK ? own : status;
+        }
+    }
+    if (!sched->is_alloc) {
+        sched->next_copy = 0; /* as sr_sched_synchronize has it */
+    }
+    return status;
+}
+
+/* A queue tells of its failure once, at whatever it is asked next: the error then names it. */
+static void judge_splits(sr_sched *sched, const sr_error *err) {
+    const sr_error_detail *name = sr_error_find(err, "backend");
+    for (int b = 0; b < sched->n_backends && name && name->text; b++) {
+        if (strcmp(sched->backends[b]->name, name->text) == 0) {
+            forget_splits(sched, b);
+        }
+    }
+}
+
 sr_status sr_sched_compute(sr_sched *sched, const sr_graph *graph, sr_error *err) {
-    const sr_status status = sr_sched_compute_async(sched, graph, err);
-    const sr_status synced = sr_sched_synchronize(sched, status == SR_OK ? err : NULL);
-    return status == SR_OK ? synced : status;
+    sr_error own = {0};
+    const uint64_t begin = sr_trace_now();
+    sr_status status = sr_sched_compute_async(sched, graph, &own);
+    const bool started = sched->layout.copied != NULL;
+    status = wait_for_all(sched, status, &own);
+    if (started) {
+        if (status != SR_OK) {
+            judge_splits(sched, &own);
+        }
+        sched->layout.executed = status == SR_OK;
+        sched->layout.split_done = status == SR_OK ? NULL : sched->split_done;
+        sched->layout.seconds_compute = (double)(sr_trace_now() - begin) * 1e-9;
+        span_end(sched, begin, SR_TRACE_RUN, -1, graph->name);
+    }
+    if (status == SR_OK || !err) {
+        sr_error_clear(&own);
+    } else {
+        sr_error_clear(err);
+        *err = own;
+        err->status = status;
+    }
+    return status;
 }

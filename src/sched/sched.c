@@ -134,7 +134,8 @@ static void free_arrays(sr_sched *s) {
         s->cause_of,   s->flags,        s->group_of,        s->groups,        s->extra,        s->srcs,
         s->decisions,  s->splits,       s->inputs,          s->input_copies,  s->graph_inputs, s->nodes,
         s->leafs,      s->split_nodes,  s->node_ids,        s->leaf_ids,      s->prev_node_ids, s->prev_leaf_ids,
-        s->storage,    s->addresses,    s->sizes,           s->grew,          s->copied};
+        s->storage,    s->addresses,    s->sizes,           s->grew,          s->copied,
+        s->split_done};
     for (int i = 0; i < SR_COUNT(arrays); i++) {
         sr__free(arrays[i]);
     }
@@ -305,12 +306,15 @@ done:
     return status;
 }
 
+/* All of them, whatever fails: nothing may still run afterwards. */
 sr_status sr_sched_synchronize(sr_sched *s, sr_error *err) {
+    sr_status status = SR_OK;
     for (int b = 0; b < s->n_backends; b++) {
-        const sr_status status = sr_backend_synchronize(s->backends[b], err);
-        if (status != SR_OK) {
-            return status;
-        }
+        const sr_status own = sr_backend_synchronize(s->backends[b], status == SR_OK ? err : NULL);
+        status = status == SR_OK ? own : status;
+    }
+    if (status != SR_OK) {
+        return status;
     }
     if (!s->is_alloc) {
         s->next_copy = 0; /* between graphs the same slot is used every time, so that nothing changes for a device */
@@ -323,6 +327,21 @@ sr_status sr_sched_synchronize(sr_sched *s, sr_error *err) {
 void sr_sched_set_eval_callback(sr_sched *s, sr_eval_callback callback, void *user) {
     s->callback = callback;
     s->callback_user = user;
+}
+
+void sr_sched_set_abort_callback(sr_sched *s, sr_abort_callback callback, void *user) {
+    s->abort = callback;
+    s->abort_user = user;
+    for (int b = 0; b < s->n_backends; b++) {
+        sr_backend_set_abort(s->backends[b], callback, user);
+    }
+}
+
+void sr_sched_set_trace(sr_sched *s, sr_trace *trace) {
+    s->trace = trace;
+    for (int b = 0; b < s->n_backends; b++) {
+        sr_backend_set_trace(s->backends[b], trace);
+    }
 }
 
 const sr_layout *sr_sched_layout(const sr_sched *s) { return &s->layout; }
@@ -343,6 +362,19 @@ size_t sr_sched_buffer_size(const sr_sched *s, int backend) {
 int sr_sched_tensor_backend(const sr_sched *s, int32_t tensor) {
     const sr_layout *l = &s->layout;
     return l->graph && l->backend_of && tensor >= 0 && tensor < l->graph->n_tensors ? l->backend_of[tensor] : -1;
+}
+
+bool sr_layout_computed(const sr_layout *layout, int32_t tensor) {
+    const int32_t node = layout->graph->tensors[tensor].node;
+    if (layout->executed || node < 0) {
+        return true;
+    }
+    for (int32_t i = 0; layout->split_done && i < layout->n_splits; i++) {
+        if (node >= layout->splits[i].start && node < layout->splits[i].end) {
+            return layout->split_done[i] != 0;
+        }
+    }
+    return false;
 }
 
 void sr_layout_name(const sr_layout *layout, int32_t id, char out_name[SR_MAX_NAME + 1]) {

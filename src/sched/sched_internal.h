@@ -110,6 +110,11 @@ struct sr_sched {
     void *callback_user;
     uint64_t *copied; /* beside inputs: bytes the last execution wrote into each copy */
     size_t copied_cap;
+    uint8_t *split_done; /* by split: the last execution has run it, or at least handed it over */
+    size_t split_done_cap;
+    sr_abort_callback abort;
+    void *abort_user;
+    sr_trace *trace;
 
     sr_layout layout;
 };

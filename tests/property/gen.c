@@ -99,6 +99,23 @@ typedef struct neighbours {
     int n_accepts;
 } neighbours;
 
+static void set_fault(sr_backend_config *config, const gen_fault *fault) {
+    switch (fault->kind) {
+        case GEN_FAIL_ALLOC: config->fail.alloc_after = fault->at; break;
+        case GEN_FAIL_COPY: config->fail.copy_nth = fault->at; break;
+        case GEN_FAIL_OP:
+            config->fail.compute_op = (sr_rule){.op = (int)fault->at, .kind = -1};
+            config->fail.has_compute_op = true;
+            break;
+        case GEN_FAIL_MEMORY:
+            config->has_memory = true;
+            config->memory = (uint64_t)fault->at;
+            return;
+        default: return;
+    }
+    config->fail.given = true;
+}
+
 static sr_status add_backend(gen_case *c, uint64_t *state, neighbours *n, int i, sr_error *err) {
     static const sr_device_type types[] = {SR_DEVICE_GPU, SR_DEVICE_GPU, SR_DEVICE_IGPU, SR_DEVICE_ACCEL};
     const bool last = i == c->params.n_backends - 1;
@@ -119,6 +136,12 @@ static sr_status add_backend(gen_case *c, uint64_t *state, neighbours *n, int i,
         config.n_accepts = n->n_accepts;
         config.has_rules = true;
         ok = draw_rules(state, &config.deny, c->params.refuse_writes);
+    }
+    if (!last && c->params.events != GEN_DRAWN_EVENTS) {
+        config.events = c->params.events == GEN_ALL_EVENTS;
+    }
+    if (!last && i == c->params.fault.backend) {
+        set_fault(&config, &c->params.fault);
     }
     const sr_status status = ok ? sr_machine_add_backend(c->machine, &config, err) : sr__fail_memory(err);
     sr_backend_config_clear(&config);

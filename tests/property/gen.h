@@ -14,14 +14,30 @@
 
 #include "sched_run/sched.h"
 
+/* A fault that a simulated backend is given, or less memory than the case needs. */
+typedef enum gen_fault_kind {
+    GEN_NO_FAULT,
+    GEN_FAIL_ALLOC,  /* at: bytes that it may allocate in all */
+    GEN_FAIL_OP,     /* at: the op that fails */
+    GEN_FAIL_COPY,   /* at: which transfer, from 1 */
+    GEN_FAIL_MEMORY  /* at: its capacity in bytes */
+} gen_fault_kind;
+
+typedef struct gen_fault { gen_fault_kind kind; int backend; int64_t at; } gen_fault;
+
+typedef enum gen_events { GEN_DRAWN_EVENTS, GEN_NO_EVENTS, GEN_ALL_EVENTS } gen_events;
+
 typedef struct gen_params {
     uint64_t seed;
+    uint64_t names;     /* ids and names are drawn from this seed; 0: numbered.  They decide nothing */
     int n_nodes;        /* about; a graph has at least one */
     int n_backends;     /* the CPU included, 1 or more */
     bool place;         /* weights and caches in buffers of any backend; else all are the CPU's */
     bool rules;         /* backends refuse ops, accept each other's buffers, ask for offload, differ in alignment */
     bool refuse_writes; /* ... writes into caches too: such a graph may fail with SR_PREALLOCATED */
     bool assign;        /* user assignments */
+    gen_events events;
+    gen_fault fault;    /* of a backend that is no CPU */
     bool inplace;       /* some results are views of their first source: values are right only on one backend */
 } gen_params;
 

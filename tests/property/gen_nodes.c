@@ -24,7 +24,7 @@ typedef struct value {
 typedef struct gen {
     gen_case *c;
     sr_graph *graph;
-    uint64_t rng;
+    uint64_t rng, names;
     value *values;
     size_t n, cap;
     int n_caches, n_nodes, n_unused;
@@ -66,7 +66,11 @@ static int32_t use(gen *g, int v) {
 static int32_t add(gen *g, sr_tensor_spec *spec) {
     char name[32];
     int32_t tensor = 0;
-    snprintf(name, sizeof(name), "%s%d", spec->op == SR_OP_NONE ? "t" : "n", (int)g->graph->n_tensors);
+    if (g->names == 0) {
+        snprintf(name, sizeof(name), "%s%d", spec->op == SR_OP_NONE ? "t" : "n", (int)g->graph->n_tensors);
+    } else {
+        snprintf(name, sizeof(name), "%x-%d", (unsigned)gen_next(&g->names), (int)g->graph->n_tensors);
+    }
     spec->name = name;
     if (g->status == SR_OK) {
         g->status = sr_graph_add(g->graph, spec, &tensor, g->err);
@@ -581,7 +585,7 @@ static void add_outputs(gen *g) {
 }
 
 sr_status gen_add_nodes(gen_case *c, sr_error *err) {
-    gen g = {.c = c, .graph = c->graph, .rng = c->params.seed ^ 0x6e6f646573, .err = err};
+    gen g = {.c = c, .graph = c->graph, .rng = c->params.seed ^ 0x6e6f646573, .names = c->params.names, .err = err};
     new_input(&g);
     for (int attempt = 0; g.status == SR_OK && attempt < 8 * c->params.n_nodes; attempt++) {
         if (g.n_nodes + g.n_unused >= c->params.n_nodes) {

@@ -34,8 +34,8 @@ static inline sr_description *load_with(const char *text, const char *directory,
 static inline sr_description *load_text(const char *text) { return load_with(text, NULL, NULL); }
 
 /* Loads what must fail with a status; the message has to hold `part`. */
-static inline void load_fails(const char *text, const char *directory, const sr_load_options *options, sr_status expected,
-                              const char *part) {
+static inline void load_fails(const char *text, const char *directory, const sr_load_options *options,
+                              sr_status expected, const char *part) {
     sr_error err = {0};
     sr_description *d;
     sr_status status = sr_description_load_text(text, strlen(text), "case.json", directory, options, &d, &err);

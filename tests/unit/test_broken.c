@@ -99,7 +99,8 @@ static void test_top(void **state) {
         {"{" MACHINE ",\"scheduler\":{@\"op_ofload\":true},\"nodes\":[]}", "/scheduler/op_ofload", "\"op_offload\""},
         {"{" MACHINE ",\"scheduler\":{\"graph_size\":@0},\"nodes\":[]}", "/scheduler/graph_size", "less than 1"},
         {"{" MACHINE ",\"scheduler\":{\"parallel\":@1},\"nodes\":[]}", "/scheduler/parallel", "expected true or false"},
-        {"{" MACHINE ",\"scheduler\":{\"parallel\":false,\"copies\":@2},\"nodes\":[]}", "/scheduler/copies", "2 copies"},
+        {"{" MACHINE ",\"scheduler\":{\"parallel\":false,\"copies\":@2},\"nodes\":[]}", "/scheduler/copies",
+         "2 copies"},
     };
     CHECK_ALL(rows);
 }
@@ -144,7 +145,8 @@ static void test_machine(void **state) {
         {BACKENDS("[{\"name\":\"CPU\",\"device\":\"cpu\",@\"memory\":\"1GiB\"}]"), "/backends/0/memory", "takes no"},
         {BACKENDS("@[{\"name\":\"G\",\"device\":\"sim\",\"accepts\":[\"Nope\"]}," CPU "]"), "/backends",
          "unknown buffer type 'Nope'"},
-        {"{" MACHINE ",\"nodes\":[],\"buffer_types\":{\"X\":{\"alignment\":@0}}}", "/buffer_types/X/alignment", "power of two"},
+        {"{" MACHINE ",\"nodes\":[],\"buffer_types\":{\"X\":{\"alignment\":@0}}}", "/buffer_types/X/alignment",
+         "power of two"},
         {"{" MACHINE ",\"nodes\":[],\"buffer_types\":{\"CPU\":@{}}}", "/buffer_types/CPU", "already"},
         {"{" MACHINE ",\"nodes\":[],\"buffer_types\":{\"X\":{@\"hosts\":1}}}", "/buffer_types/X/hosts", "\"host\""},
     };
@@ -167,8 +169,10 @@ static void test_buffers_and_placement(void **state) {
         {"{" MACHINE ",\"nodes\":[],\"placement\":[{\"match\":\"a\",\"buffer\":@\"kw\"}]}", "/placement/0/buffer",
          "unknown buffer 'kw'"},
         {"{" MACHINE ",\"nodes\":[],\"placement\":[@{\"match\":\"a\"}]}", "/placement/0", "\"buffer\" is missing"},
-        {"{" MACHINE ",\"tensors\":[{\"name\":\"blk.x\",\"ne\":[1]}],\"placement\":[{\"match\":\"blk.(.)\",\"buffer\":\"kv\","
-         "\"where\":@\"m1 > 0\"}]}", "/placement/0/where", "for the tensor 'blk.x'"},
+        {"{" MACHINE
+         ",\"tensors\":[{\"name\":\"blk.x\",\"ne\":[1]}],\"placement\":[{\"match\":\"blk.(.)\",\"buffer\":\"kv\","
+         "\"where\":@\"m1 > 0\"}]}",
+         "/placement/0/where", "for the tensor 'blk.x'"},
     };
     CHECK_ALL(rows);
 }
@@ -182,7 +186,8 @@ static void test_leafs(void **state) {
         {"{" MACHINE ",\"tensors\":[@{\"ne\":[1]}]}", "/tensors/0", "neither \"name\" nor \"id\""},
         {"{" MACHINE ",\"tensors\":[@{\"id\":\"\",\"ne\":[1]}]}", "/tensors/0", "empty"},
         {"{" MACHINE ",\"tensors\":[@{\"name\":\"x\"}]}", "/tensors/0", "\"ne\" is missing"},
-        {"{" MACHINE ",\"tensors\":[{\"name\":\"x\",\"ne\":[1]},\n @{\"name\":\"x\",\"ne\":[1]}]}", "/tensors/1", "used twice"},
+        {"{" MACHINE ",\"tensors\":[{\"name\":\"x\",\"ne\":[1]},\n @{\"name\":\"x\",\"ne\":[1]}]}", "/tensors/1",
+         "used twice"},
         {LEAF("@\"op\":\"ADD\""), "/tensors/0/op", "unknown key"},
         {LEAF("\"ne\":@[]"), "/tensors/0/ne", "at least one extent"},
         {LEAF("\"ne\":@[1,2,3,4,5]"), "/tensors/0/ne", "at most 4"},
@@ -236,7 +241,8 @@ static void test_data(void **state) {
         {I32("{\"fill\":1,@\"tensor\":\"x\"}"), "/tensors/0/data/tensor", "belongs to \"gguf\""},
         {I32("{\"random\":@{\"min\":2,\"max\":1}}"), "/tensors/0/data/random", "must not exceed"},
         {I32("{\"random\":{\"seed\":@0.5}}"), "/tensors/0/data/random/seed", "fraction"},
-        {LEAF("\"type\":\"iq1_s\",\"ne\":[256],\"data\":{\"fill\":@1}"), "/tensors/0/data/fill", "cannot be made from values"},
+        {LEAF("\"type\":\"iq1_s\",\"ne\":[256],\"data\":{\"fill\":@1}"), "/tensors/0/data/fill",
+         "cannot be made from values"},
         {LEAF("\"ne\":[1],\"data\":[@1e999]"), "/tensors/0/data/0", "too large"},
     };
     CHECK_ALL(rows);
@@ -256,37 +262,47 @@ static void test_nodes(void **state) {
         {NODE("\"op\":\"SQR\",\"src\":@\"x\""), "/nodes/0/src", "expected an array"},
         {NODE("\"op\":\"SQR\",\"src\":[@7]"), "/nodes/0/src/0", "expected a string"},
         {NODE("\"op\":\"ADD\",\"src\":[\"x\",@\"xx\"]"), "/nodes/0/src/1", "unknown tensor 'xx'; there are x"},
-        {"{" MACHINE ",\"tensors\":[{\"name\":\"mask\",\"ne\":[1]}],\"nodes\":[{\"name\":\"y\",\"op\":\"SQR\",\"src\":[@\"msak\"]}]}",
+        {"{" MACHINE ",\"tensors\":[{\"name\":\"mask\",\"ne\":[1]}],\"nodes\":[{\"name\":\"y\",\"op\":\"SQR\",\"src\":["
+                     "@\"msak\"]}]}",
          "/nodes/0/src/0", "unknown tensor 'msak', did you mean mask?"},
         {"{" MACHINE "," X ",\"nodes\":[{\"name\":\"y\",\"op\":\"SQR\",\"src\":[@\"z\"]},"
-         "{\"name\":\"z\",\"op\":\"SQR\",\"src\":[\"x\"]}]}", "/nodes/0/src/0", "'z' comes later"},
-        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"y\"]}]}", "/nodes/0", "its own source"},
+         "{\"name\":\"z\",\"op\":\"SQR\",\"src\":[\"x\"]}]}",
+         "/nodes/0/src/0", "'z' comes later"},
+        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"y\"]}]}", "/nodes/0",
+         "its own source"},
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"x\",\"op\":\"SQR\",\"src\":[\"x\"]}]}", "/nodes/0", "used twice"},
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"ADD\",\"src\":[\"x\"]}]}", "/nodes/0", "source 1"},
-        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\",\"x\"]}]}", "/nodes/0", "at most 1"},
+        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\",\"x\"]}]}", "/nodes/0",
+         "at most 1"},
         {NODE("\"op\":\"ADD\",\"src\":@[null,null,null,null,null,null,null,null,null,null,null]"), "/nodes/0/src",
          "at most 10 sources"},
-        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\"],\"ne\":[5]}]}", "/nodes/0", "SQR"},
+        {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\"],\"ne\":[5]}]}", "/nodes/0",
+         "SQR"},
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"VIEW\",\"src\":[\"x\"],\"ne\":[4,2],"
-         "\"view\":{\"of\":\"x\",\"offset\":16}}]}", "/nodes/0", "y"},
+         "\"view\":{\"of\":\"x\",\"offset\":16}}]}",
+         "/nodes/0", "y"},
         {"{" MACHINE "," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"RMS_NORM\",\"src\":[\"x\"]}]}", "/nodes/0", "'eps'"},
         {NODE("\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{@\"epps\":1}"), "/nodes/0/params/epps", "\"eps\""},
-        {NODE("\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":@true}"), "/nodes/0/params/eps", "expected a number"},
+        {NODE("\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":@true}"), "/nodes/0/params/eps",
+         "expected a number"},
         {NODE("\"op\":\"CONCAT\",\"src\":[\"x\",\"x\"],\"params\":{\"dim\":@0.5}"), "/nodes/0/params/dim", "fraction"},
         {NODE("\"op\":\"ADD\",\"src\":[\"x\",\"x\"],\"params\":{@\"eps\":1}"), "/nodes/0/params/eps", "none"},
         {NODE("\"op\":\"ARGSORT\",\"src\":[\"x\"],\"params\":@{\"order\":\"up\"}"), "/nodes/0/params", "'order'"},
         {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"params\":{},@\"op_params\":[]"), "/nodes/0/op_params", "in one node"},
         {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"op_params\":[@4294967296]"), "/nodes/0/op_params/0", "not within"},
-        {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"op_params\":@[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]"), "/nodes/0/op_params",
-         "at most 16 words"},
+        {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"op_params\":@[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]"),
+         "/nodes/0/op_params", "at most 16 words"},
         {NODE("\"op\":\"SILU\",\"src\":[\"x\"],\"op_params\":@[3]"), "/nodes/0/op_params", "the first word is 3"},
         {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"compute\":@0"), "/nodes/0/compute", "expected true or false"},
-        {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"supported_by\":@\"CPU\""), "/nodes/0/supported_by", "expected an array"},
+        {NODE("\"op\":\"SQR\",\"src\":[\"x\"],\"supported_by\":@\"CPU\""), "/nodes/0/supported_by",
+         "expected an array"},
         {NODE("\"op\":\"RESHAPE\",\"src\":[\"x\"],\"ne\":[8],\"buffer\":@\"kv\""), "/nodes/0/buffer", "a view lies"},
-        {"{" MACHINE ",\"unknown_ops\":\"opaque\"," X ",\"nodes\":[@{\"name\":\"y\",\"op\":\"NEW_OP\",\"src\":[\"x\"]}]}",
+        {"{" MACHINE ",\"unknown_ops\":\"opaque\"," X
+         ",\"nodes\":[@{\"name\":\"y\",\"op\":\"NEW_OP\",\"src\":[\"x\"]}]}",
          "/nodes/0", "y"},
         {"{" MACHINE ",\"unknown_ops\":\"opaque\"," X ",\"nodes\":[{\"name\":\"y\",\"op\":\"NEW_OP\",\"ne\":[1],"
-         "\"params\":@{\"a\":1}}]}", "/nodes/0/params", "no named parameters"},
+         "\"params\":@{\"a\":1}}]}",
+         "/nodes/0/params", "no named parameters"},
     };
     CHECK_ALL(rows);
 }
@@ -325,7 +341,8 @@ static void test_sugar(void **state) {
     CHECK_ALL(rows);
 }
 
-#define RUNS(runs) "{" MACHINE ",\"params\":{\"n\":1},\"graphs\":{\"a\":{\"nodes\":[]},\"b\":{\"nodes\":[]}},\"runs\":" runs "}"
+#define RUNS(runs) \
+    "{" MACHINE ",\"params\":{\"n\":1},\"graphs\":{\"a\":{\"nodes\":[]},\"b\":{\"nodes\":[]}},\"runs\":" runs "}"
 #define EXPECT(expect) RUNS("[{\"graph\":\"a\",\"expect\":" expect "}]")
 
 static void test_runs(void **state) {
@@ -346,10 +363,12 @@ static void test_runs(void **state) {
         {EXPECT("{\"splits\":[{@\"nodes\":1}]}"), "/runs/0/expect/splits/0/nodes", "unknown key"},
         {EXPECT("{\"backend_of\":{\"x\":@1}}"), "/runs/0/expect/backend_of/x", "expected a string"},
         {EXPECT("{\"address\":{\"x\":@[\"CPU\"]}}"), "/runs/0/expect/address/x", "[buffer type, offset]"},
-        {EXPECT("{\"compute_buffer_size\":{\"CPU\":@\"x\"}}"), "/runs/0/expect/compute_buffer_size/CPU", "unknown name"},
+        {EXPECT("{\"compute_buffer_size\":{\"CPU\":@\"x\"}}"), "/runs/0/expect/compute_buffer_size/CPU",
+         "unknown name"},
         {EXPECT("{\"outputs\":{\"x\":@{}}}"), "/runs/0/expect/outputs/x", "nothing to compare"},
         {EXPECT("{\"outputs\":{\"x\":@{\"sum\":1}}}"), "/runs/0/expect/outputs/x", "belong together"},
-        {EXPECT("{\"outputs\":{\"x\":{\"values\":[1],\"nmse\":@-1}}}"), "/runs/0/expect/outputs/x/nmse", "not negative"},
+        {EXPECT("{\"outputs\":{\"x\":{\"values\":[1],\"nmse\":@-1}}}"), "/runs/0/expect/outputs/x/nmse",
+         "not negative"},
         {EXPECT("{\"outputs\":{\"x\":{\"base64\":@\"?\"}}}"), "/runs/0/expect/outputs/x/base64", "not base64"},
         {EXPECT("{\"error\":@{}}"), "/runs/0/expect/error", "\"kind\" is missing"},
         {EXPECT("{\"findings\":[{\"kind\":@{}}]}"), "/runs/0/expect/findings/0/kind", "expected a string"},
@@ -362,12 +381,14 @@ static void test_runs(void **state) {
 /* Absurd counts end at once, and with the limit's own code. */
 static void test_limits(void **state) {
     (void)state;
-    load_fails("{" MACHINE ",\"tensors\":[{\"repeat\":9007199254740992,\"as\":\"i\",\"items\":[{\"name\":\"x{i}\",\"ne\":[1]}]}]}",
+    load_fails("{" MACHINE
+               ",\"tensors\":[{\"repeat\":9007199254740992,\"as\":\"i\",\"items\":[{\"name\":\"x{i}\",\"ne\":[1]}]}]}",
                NULL, NULL, SR_LIMIT, "more tensors than a graph can have");
-    load_fails("{" MACHINE ",\"tensors\":[{\"repeat\":2147483647,\"as\":\"i\",\"items\":[{\"name\":\"x{i}\",\"ne\":[1]}]}]}",
+    load_fails("{" MACHINE
+               ",\"tensors\":[{\"repeat\":2147483647,\"as\":\"i\",\"items\":[{\"name\":\"x{i}\",\"ne\":[1]}]}]}",
                NULL, NULL, SR_LIMIT, "more tensors than");
-    load_fails("{" MACHINE ",\"tensors\":[{\"repeat\":9007199254740992,\"items\":[{\"if\":0,\"items\":[]}]}]}", NULL, NULL,
-               SR_LIMIT, "make nothing");
+    load_fails("{" MACHINE ",\"tensors\":[{\"repeat\":9007199254740992,\"items\":[{\"if\":0,\"items\":[]}]}]}", NULL,
+               NULL, SR_LIMIT, "make nothing");
     sr_description_free(load_text("{" MACHINE ",\"tensors\":[{\"repeat\":9007199254740992,\"items\":[]}]}"));
 }
 
@@ -375,10 +396,14 @@ static void test_limits(void **state) {
 static void test_damaged(void **state) {
     (void)state;
     static const char text[] =
-        "{" MACHINE ",\"params\":{\"n\":2},\"placement\":[{\"match\":\"^w([0-9]+)\",\"where\":\"m1 < n\",\"buffer\":\"kv\"}],"
-        "\"tensors\":[{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"name\":\"w{i}\",\"ne\":[4,\"n\"],\"data\":{\"fill\":1}}]}],"
-        "\"nodes\":[{\"name\":\"y\",\"op\":\"ADD\",\"src\":[\"w0\",\"w1\"]},{\"name\":\"z\",\"op\":\"RMS_NORM\",\"src\":[\"y\"],"
-        "\"params\":{\"eps\":1e-6},\"backend\":\"CPU\"}],\"runs\":[{\"params\":{\"n\":3},\"expect\":{\"n_splits\":1}}]}";
+        "{" MACHINE
+        ",\"params\":{\"n\":2},\"placement\":[{\"match\":\"^w([0-9]+)\",\"where\":\"m1 < n\",\"buffer\":\"kv\"}],"
+        "\"tensors\":[{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"name\":\"w{i}\",\"ne\":[4,\"n\"],\"data\":{\"fill\":"
+        "1}}]}],"
+        "\"nodes\":[{\"name\":\"y\",\"op\":\"ADD\",\"src\":[\"w0\",\"w1\"]},{\"name\":\"z\",\"op\":\"RMS_NORM\","
+        "\"src\":[\"y\"],"
+        "\"params\":{\"eps\":1e-6},\"backend\":\"CPU\"}],\"runs\":[{\"params\":{\"n\":3},\"expect\":{\"n_splits\":1}}]"
+        "}";
     static const char bytes[] = {0, ' ', '"', '{', '}', '[', ']', '9', '-', 'a', (char)0xC3, '\\'};
     const size_t n = sizeof(text) - 1;
     char copy[sizeof(text)];

@@ -76,7 +76,8 @@ static void test_values(void **state) {
 /* Elements count in the order of the extents, whatever the strides. */
 static void test_strided(void **state) {
     (void)state;
-    check_filled("\"type\":\"i32\",\"ne\":[2,3],\"nb\":[12,4,24,24],\"data\":[1,2,3,4,5,6]", (int32_t[]){1, 3, 5, 2, 4, 6}, 24);
+    check_filled("\"type\":\"i32\",\"ne\":[2,3],\"nb\":[12,4,24,24],\"data\":[1,2,3,4,5,6]",
+                 (int32_t[]){1, 3, 5, 2, 4, 6}, 24);
     check_filled("\"ne\":[2,2],\"nb\":[4,12,24,24],\"data\":[1,2,3,4]", (float[]){1, 2, 0, 3, 4}, 20);
 }
 
@@ -93,7 +94,8 @@ static void test_random(void **state) {
         assert_true(f[i] == (float)expected_random(fnv("x"), i, -1, 1));
     }
     free(f);
-    int32_t *n = filled("\"type\":\"i32\",\"ne\":[100],\"data\":{\"random\":{\"seed\":-1,\"min\":-3,\"max\":3}}", NULL, &size);
+    int32_t *n =
+        filled("\"type\":\"i32\",\"ne\":[100],\"data\":{\"random\":{\"seed\":-1,\"min\":-3,\"max\":3}}", NULL, &size);
     unsigned seen = 0;
     for (int i = 0; i < 100; i++) {
         assert_in_range(n[i] + 3, 0, 6);
@@ -101,7 +103,8 @@ static void test_random(void **state) {
     }
     assert_int_equal(seen, 127);
     free(n);
-    uint8_t *q = filled("\"type\":\"q4_0\",\"ne\":[64,2],\"data\":{\"random\":{\"seed\":7}}", NULL, &size), expected[72];
+    uint8_t *q = filled("\"type\":\"q4_0\",\"ne\":[64,2],\"data\":{\"random\":{\"seed\":7}}", NULL, &size),
+            expected[72];
     float row[128];
     for (int i = 0; i < 128; i++) {
         row[i] = (float)expected_random(7, i, -1, 1);
@@ -147,7 +150,9 @@ static void test_file(void **state) {
     };
     for (int i = 0; i < SR_COUNT(wrong); i++) {
         char text[1024];
-        snprintf(text, sizeof(text), "{" MACHINE ",\"tensors\":[{\"name\":\"x\",\"type\":\"i32\",\"ne\":[2],\"buffer\":\"cpu_w\",\"data\":%s}]}",
+        snprintf(text, sizeof(text),
+                 "{" MACHINE
+                 ",\"tensors\":[{\"name\":\"x\",\"type\":\"i32\",\"ne\":[2],\"buffer\":\"cpu_w\",\"data\":%s}]}",
                  wrong[i].data);
         sr_description *d = load_with(text, folder.path, NULL);
         assert_int_equal(sr_description_set_buffers(d, &err), wrong[i].status);
@@ -183,7 +188,8 @@ static void test_inputs(void **state) {
         assert_int_equal(sr_description_set_inputs(d, sr_description_run(d, run), &view, &err), SR_OK);
         const float *f = buffer->base;
         const uint32_t *u = buffer->base;
-        assert_true(f[0] == (float)expected_random(fnv("in"), 0, -1, 1) && f[3] == (float)expected_random(fnv("in"), 3, -1, 1));
+        assert_true(f[0] == (float)expected_random(fnv("in"), 0, -1, 1) &&
+                    f[3] == (float)expected_random(fnv("in"), 3, -1, 1));
         assert_true(u[16] == 0 && u[17] == 0 && u[32] == 0 && u[33] == 0);
         assert_true(f[48] == 2.0f + (float)run && f[49] == f[48]);
         assert_int_equal(u[48 + 2 + run], 0x55555555);

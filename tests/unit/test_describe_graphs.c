@@ -20,16 +20,22 @@ static const char example[] =
     "    { \"name\": \"GPU0\", \"device\": \"sim\", \"memory\": \"8GiB\", \"offload\": { \"min_batch\": 32 } },\n"
     "    { \"name\": \"CPU\",  \"device\": \"cpu\" }\n"
     "  ],\n"
-    "  \"buffers\":   { \"gpu_w\": { \"type\": \"GPU0\", \"usage\": \"weights\" }, \"cpu_w\": { \"type\": \"CPU\", \"usage\": \"weights\" } },\n"
-    "  \"placement\": [ { \"match\": \"^blk\\\\.1\\\\.\", \"buffer\": \"gpu_w\" }, { \"match\": \"^blk\\\\.\", \"buffer\": \"cpu_w\" } ],\n"
+    "  \"buffers\":   { \"gpu_w\": { \"type\": \"GPU0\", \"usage\": \"weights\" }, \"cpu_w\": { \"type\": \"CPU\", "
+    "\"usage\": \"weights\" } },\n"
+    "  \"placement\": [ { \"match\": \"^blk\\\\.1\\\\.\", \"buffer\": \"gpu_w\" }, { \"match\": \"^blk\\\\.\", "
+    "\"buffer\": \"cpu_w\" } ],\n"
     "  \"scheduler\": { \"graph_size\": 2048, \"parallel\": false, \"op_offload\": true },\n"
-    "  \"tensors\": [ { \"name\": \"x\", \"type\": \"f32\", \"ne\": [\"n_embd\", \"n_tokens\"], \"flags\": [\"input\"] },\n"
-    "    { \"repeat\": \"n_layer\", \"as\": \"il\", \"items\": [ { \"name\": \"blk.{il}.w\", \"ne\": [\"n_embd\", \"n_embd\"] } ] } ],\n"
+    "  \"tensors\": [ { \"name\": \"x\", \"type\": \"f32\", \"ne\": [\"n_embd\", \"n_tokens\"], \"flags\": [\"input\"] "
+    "},\n"
+    "    { \"repeat\": \"n_layer\", \"as\": \"il\", \"items\": [ { \"name\": \"blk.{il}.w\", \"ne\": [\"n_embd\", "
+    "\"n_embd\"] } ] } ],\n"
     "  \"nodes\":   [ { \"name\": \"y-0\", \"op\": \"RMS_NORM\", \"src\": [\"x\"], \"params\": { \"eps\": 1e-6 } },\n"
     "    { \"repeat\": \"n_layer\", \"as\": \"il\", \"items\": [\n"
     "      { \"name\": \"y-{il+1}\", \"op\": \"MUL_MAT\", \"src\": [\"blk.{il}.w\", \"y-{il}\"] },\n"
-    "      { \"if\": \"il == n_layer - 1\", \"items\": [ { \"name\": \"out\", \"op\": \"SILU\", \"src\": [\"y-{il+1}\"], \"flags\": [\"output\"] } ] } ] } ],\n"
-    "  \"runs\":    [ { \"params\": { \"n_tokens\": 512 }, \"reserve\": true }, {}, { \"params\": { \"n_tokens\": 1 } }, { \"params\": { \"n_tokens\": \"2*2\" } } ]\n"
+    "      { \"if\": \"il == n_layer - 1\", \"items\": [ { \"name\": \"out\", \"op\": \"SILU\", \"src\": "
+    "[\"y-{il+1}\"], \"flags\": [\"output\"] } ] } ] } ],\n"
+    "  \"runs\":    [ { \"params\": { \"n_tokens\": 512 }, \"reserve\": true }, {}, { \"params\": { \"n_tokens\": 1 } "
+    "}, { \"params\": { \"n_tokens\": \"2*2\" } } ]\n"
     "}\n";
 
 static void test_example(void **state) {
@@ -43,7 +49,8 @@ static void test_example(void **state) {
     assert_int_equal(sr_description_machine(d)->n_backends, 2);
     assert_int_equal(sr_description_n_runs(d), 4);
     assert_null(sr_description_run(d, 4));
-    const sr_run *reserve = sr_description_run(d, 0), *plain = sr_description_run(d, 1), *same = sr_description_run(d, 3);
+    const sr_run *reserve = sr_description_run(d, 0), *plain = sr_description_run(d, 1),
+                 *same = sr_description_run(d, 3);
     assert_true(reserve->reserve && !plain->reserve);
     assert_string_equal(reserve->params_text, "n_tokens=512");
     assert_string_equal(plain->params_text, "");
@@ -66,10 +73,11 @@ static void test_example(void **state) {
 
 static void test_params(void **state) {
     (void)state;
-    static const char text[] = "{" MACHINE ",\"params\":{\"n\":\"k*4\",\"k\":2,\"eps\":1e-5,\"e2\":\"eps\"},"
-                               "\"tensors\":[{\"name\":\"x\",\"ne\":[\"n\",\"k\"]}],"
-                               "\"nodes\":[{\"name\":\"y\",\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":\"e2\"}}],"
-                               "\"runs\":[{},{\"params\":{\"k\":3}}]}";
+    static const char text[] =
+        "{" MACHINE ",\"params\":{\"n\":\"k*4\",\"k\":2,\"eps\":1e-5,\"e2\":\"eps\"},"
+        "\"tensors\":[{\"name\":\"x\",\"ne\":[\"n\",\"k\"]}],"
+        "\"nodes\":[{\"name\":\"y\",\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":\"e2\"}}],"
+        "\"runs\":[{},{\"params\":{\"k\":3}}]}";
     sr_description *d = load_text(text);
     assert_int_equal(tensor_of(d, 0, "x")->ne[0], 8);
     assert_int_equal(tensor_of(d, 1, "x")->ne[0], 12); /* what depends on a run's param follows it */
@@ -89,8 +97,10 @@ static void test_params(void **state) {
     memcpy(&eps, tensor_of(d, 0, "y")->op_params, sizeof(eps));
     assert_true(eps == 0.25f);
     sr_description_free(d);
-    static const struct { const char *given; const char *part; } wrong[] = {
-        {"kk=5", "no param 'kk'"}, {"epps=5", "did you mean eps?"}, {"k", "NAME=VALUE"}, {"=5", "NAME=VALUE"}, {"k=", "the value ''"}, {"k=k", "itself"},
+    static const struct { const char *given; const char *part;
+    } wrong[] = {
+        {"kk=5", "no param 'kk'"},     {"epps=5", "did you mean eps?"}, {"k", "NAME=VALUE"},
+        {"=5", "NAME=VALUE"},          {"k=", "the value ''"},          {"k=k", "itself"},
         {"k=1/0", "division by zero"}, {"k=x", "unknown name 'x'"},
     };
     for (int i = 0; i < SR_COUNT(wrong); i++) {
@@ -103,7 +113,8 @@ static void test_repeats(void **state) {
     (void)state;
     sr_description *d = load_text(
         "{" MACHINE ",\"params\":{\"n\":2},\"tensors\":["
-        "{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"repeat\":3,\"as\":\"j\",\"items\":[{\"name\":\"w.{i}.{j}\",\"ne\":[\"i+1\",\"j+1\"]},"
+        "{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"repeat\":3,\"as\":\"j\",\"items\":[{\"name\":\"w.{i}.{j}\","
+        "\"ne\":[\"i+1\",\"j+1\"]},"
         "{\"if\":\"i == j\",\"items\":[{\"name\":\"d{i*10+j}\",\"ne\":[1]}]}]}]},"
         "{\"repeat\":0,\"items\":[{\"name\":\"never\",\"ne\":[1]}]},{\"if\":0,\"items\":[{\"name\":\"not\"}]},"
         "{\"name\":\"{literal}\",\"ne\":[1]}]}");
@@ -120,15 +131,19 @@ static void test_repeats(void **state) {
 static void test_node_keys(void **state) {
     (void)state;
     sr_description *d = load_text(
-        "{" MACHINE ",\"unknown_ops\":\"opaque\",\"tensors\":[{\"name\":\"x\",\"ne\":[8,4]},{\"id\":\"p1\",\"name\":\"p\",\"ne\":[8],"
+        "{" MACHINE ",\"unknown_ops\":\"opaque\",\"tensors\":[{\"name\":\"x\",\"ne\":[8,4]},{\"id\":\"p1\",\"name\":"
+                    "\"p\",\"ne\":[8],"
         "\"flags\":[\"param\"]},{\"id\":\"p2\",\"name\":\"p\",\"ne\":[8]}],\"nodes\":["
         "{\"name\":\"a\",\"op\":\"SCALE\",\"src\":[\"x\"],\"params\":{\"s\":2},\"inplace\":true},"
         "{\"name\":\"b\",\"op\":\"NEW_OP\",\"ne\":[3],\"src\":[\"a\",null,\"p1\"],\"op_params\":[4294967295,-1]},"
         "{\"name\":\"c\",\"op\":\"CPY\",\"type\":\"f16\",\"ne\":[8,4],\"src\":[\"a\",\"c\"]},"
-        "{\"name\":\"v\",\"op\":\"VIEW\",\"src\":[\"a\"],\"ne\":[4,2],\"nb\":[4,32],\"view\":{\"of\":\"a\",\"offset\":16}},"
-        "{\"name\":\"e\",\"op\":\"SQR\",\"src\":[\"v\"],\"compute\":false,\"backend\":\"CPU\",\"supported_by\":[\"Old\"],"
+        "{\"name\":\"v\",\"op\":\"VIEW\",\"src\":[\"a\"],\"ne\":[4,2],\"nb\":[4,32],\"view\":{\"of\":\"a\",\"offset\":"
+        "16}},"
+        "{\"name\":\"e\",\"op\":\"SQR\",\"src\":[\"v\"],\"compute\":false,\"backend\":\"CPU\",\"supported_by\":["
+        "\"Old\"],"
         "\"offloaded_by\":[]},"
-        "{\"name\":\"k\",\"op\":\"SWIGLU\",\"src\":[\"x\"]},{\"name\":\"z\",\"op\":\"SQR\",\"src\":[\"x\"],\"buffer\":\"kv\"}]}");
+        "{\"name\":\"k\",\"op\":\"SWIGLU\",\"src\":[\"x\"]},{\"name\":\"z\",\"op\":\"SQR\",\"src\":[\"x\"],\"buffer\":"
+        "\"kv\"}]}");
     const sr_run *run = sr_description_run(d, 0);
     const sr_graph *g = run->graph;
     assert_int_equal(tensor_of(d, 0, "a")->view_src, sr_graph_find(g, "x"));
@@ -159,8 +174,9 @@ static void test_node_keys(void **state) {
 
 static void test_named_graphs(void **state) {
     (void)state;
-    static const char graphs[] = "\"graphs\":{\"pp\":{\"tensors\":[{\"name\":\"x\",\"ne\":[\"n\"]}],\"nodes\":[{\"name\":\"y\","
-                                 "\"op\":\"SQR\",\"src\":[\"x\"]}]},\"tg\":{\"nodes\":[]}}";
+    static const char graphs[] =
+        "\"graphs\":{\"pp\":{\"tensors\":[{\"name\":\"x\",\"ne\":[\"n\"]}],\"nodes\":[{\"name\":\"y\","
+        "\"op\":\"SQR\",\"src\":[\"x\"]}]},\"tg\":{\"nodes\":[]}}";
     char text[1024];
     snprintf(text, sizeof(text), "{" MACHINE ",\"params\":{\"n\":7},%s}", graphs);
     sr_description *d = load_text(text);
@@ -168,8 +184,10 @@ static void test_named_graphs(void **state) {
     assert_string_equal(sr_description_run(d, 0)->graph_name, "pp");
     assert_string_equal(sr_description_run(d, 1)->graph_name, "tg");
     sr_description_free(d);
-    snprintf(text, sizeof(text), "{" MACHINE ",\"params\":{\"n\":7},%s,\"runs\":[{\"graph\":\"pp\",\"params\":{\"n\":1}},"
-             "{\"graph\":\"pp\"},{\"graph\":\"pp\",\"params\":{\"n\":7}}]}", graphs);
+    snprintf(text, sizeof(text),
+             "{" MACHINE ",\"params\":{\"n\":7},%s,\"runs\":[{\"graph\":\"pp\",\"params\":{\"n\":1}},"
+             "{\"graph\":\"pp\"},{\"graph\":\"pp\",\"params\":{\"n\":7}}]}",
+             graphs);
     d = load_text(text);
     assert_ptr_equal(sr_description_run(d, 1)->graph, sr_description_run(d, 2)->graph);
     char *plain = check_expansion(d);
@@ -184,11 +202,13 @@ static void test_named_graphs(void **state) {
 static void test_expectations(void **state) {
     (void)state;
     sr_description *d = load_text(
-        "{" MACHINE ",\"nodes\":[],\"expect\":{\"n_splits\":3,\"splits\":[{\"backend\":\"CPU\",\"start\":0,\"inputs\":[\"a\",\"b\"]},{}],"
+        "{" MACHINE ",\"nodes\":[],\"expect\":{\"n_splits\":3,\"splits\":[{\"backend\":\"CPU\",\"start\":0,\"inputs\":["
+                    "\"a\",\"b\"]},{}],"
         "\"backend_of\":{\"x\":\"CPU\"},\"cause_of\":{\"x\":\"1.wgt0\"},\"compute_buffer_size\":{\"CPU\":\"2KiB\"},"
         "\"address\":{\"x\":[\"CPU\",64]},\"reallocated\":true,\"backend_ids_changed\":false,"
         "\"reallocation_reason\":\"node x is not valid\",\"buffers_grown\":[\"CPU\"],\"copied\":{\"c\":16},"
-        "\"outputs\":{\"y\":{\"sum\":1.5,\"sumsq\":2,\"head\":[1,2],\"tolerance\":0.5},\"z\":{\"base64\":\"AAA=\",\"nmse\":1e-7},"
+        "\"outputs\":{\"y\":{\"sum\":1.5,\"sumsq\":2,\"head\":[1,2],\"tolerance\":0.5},\"z\":{\"base64\":\"AAA=\","
+        "\"nmse\":1e-7},"
         "\"w\":{\"values\":[1,2]}},\"error\":{\"kind\":\"split_inputs\",\"count\":31,\"hard\":true},"
         "\"findings\":[{\"kind\":\"fallback\",\"tensors\":[\"a\",\"b\"]}],\"no_findings\":[\"race\"]}}");
     const sr_expect *e = sr_description_run(d, 0)->expect;
@@ -215,8 +235,10 @@ static void test_expectations(void **state) {
 
 static void test_assignments(void **state) {
     (void)state;
-    static const char text[] = "{" MACHINE ",\"tensors\":[{\"name\":\"x\",\"ne\":[4]}],\"nodes\":[{\"id\":\"n1\",\"name\":\"y=1\","
-                               "\"op\":\"SQR\",\"src\":[\"x\"],\"backend\":\"CPU\"},{\"id\":\"n2\",\"name\":\"y=1\",\"op\":\"SQR\",\"src\":[\"n1\"]}]}";
+    static const char text[] =
+        "{" MACHINE ",\"tensors\":[{\"name\":\"x\",\"ne\":[4]}],\"nodes\":[{\"id\":\"n1\",\"name\":\"y=1\","
+        "\"op\":\"SQR\",\"src\":[\"x\"],\"backend\":\"CPU\"},{\"id\":\"n2\",\"name\":\"y=1\",\"op\":\"SQR\",\"src\":["
+        "\"n1\"]}]}";
     static const char *const both[] = {"y=1=GPU0"}, *const one[] = {"n2=GPU0"};
     sr_load_options options = {.assigns = both, .n_assigns = 1};
     sr_description *d = load_with(text, NULL, &options);

@@ -13,9 +13,11 @@
 static void test_backends(void **state) {
     (void)state;
     sr_description *d = load_text(
-        "{\"sched_run\":1,\"nodes\":[],\"params\":{\"gib\":2},\"buffer_types\":{\"CPU_REPACK\":{\"alignment\":64,\"max_size\":\"1GiB\"},"
+        "{\"sched_run\":1,\"nodes\":[],\"params\":{\"gib\":2},\"buffer_types\":{\"CPU_REPACK\":{\"alignment\":64,\"max_"
+        "size\":\"1GiB\"},"
         "\"Mapped\":{\"host\":true}},\"backends\":["
-        "{\"name\":\"G\",\"device\":\"sim\",\"type\":\"igpu\",\"alignment\":16,\"max_buffer_size\":\"1MiB\",\"memory\":\"gib*1073741824\","
+        "{\"name\":\"G\",\"device\":\"sim\",\"type\":\"igpu\",\"alignment\":16,\"max_buffer_size\":\"1MiB\",\"memory\":"
+        "\"gib*1073741824\","
         "\"accepts\":[\"CPU_REPACK\"],\"events\":false,\"async\":false,\"speed\":{\"flops\":1e12,\"latency\":1e-6},"
         "\"ops\":{\"deny\":[\"MUL_MAT:q4_K\",\"SILU\",{\"op\":\"FLASH_ATTN_EXT\",\"src0.ne0\":{\"gt\":128},"
         "\"src1.type\":[\"q8_0\",\"q4_0\"],\"src0.buffer_type\":\"CPU_REPACK\",\"type\":{\"ne\":\"f16\"}}]},"
@@ -61,8 +63,9 @@ static void keep_warning(void *user, const char *message) {
 
 static void test_missing_device(void **state) {
     (void)state;
-    static const char text[] = "{\"sched_run\":1,\"nodes\":[],\"backends\":[{\"name\":\"N\",\"device\":\"nosuch:1\",\"memory\":\"1GiB\","
-                               "\"ops\":{\"deny\":[\"ADD\"]}},{\"name\":\"CPU\",\"device\":\"cpu\"}]}";
+    static const char text[] =
+        "{\"sched_run\":1,\"nodes\":[],\"backends\":[{\"name\":\"N\",\"device\":\"nosuch:1\",\"memory\":\"1GiB\","
+        "\"ops\":{\"deny\":[\"ADD\"]}},{\"name\":\"CPU\",\"device\":\"cpu\"}]}";
     load_fails(text, NULL, NULL, SR_UNAVAILABLE, "nosuch");
     const sr_load_options options = {.simulate_missing = true, .warn = keep_warning};
     sr_description *d = load_with(text, NULL, &options);
@@ -74,17 +77,22 @@ static void test_missing_device(void **state) {
     sr_description_free(d);
 }
 
-/* ---- buffers --------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-#define TWO_GRAPHS                                                                                                   \
-    "\"params\":{\"n\":4},\"tensors\":[{\"name\":\"a\",\"ne\":[3],\"buffer\":\"kv\"},{\"name\":\"k\",\"ne\":[\"n\"],\"buffer\":\"kv\"}," \
-    "{\"id\":\"s1\",\"name\":\"s\",\"ne\":[1],\"buffer\":\"kv\"},{\"id\":\"s2\",\"name\":\"s\",\"ne\":[2],\"buffer\":\"kv\"},"       \
+#define TWO_GRAPHS \
+    "\"params\":{\"n\":4},\"tensors\":[{\"name\":\"a\",\"ne\":[3],\"buffer\":\"kv\"},{\"name\":\"k\",\"ne\":[\"n\"]," \
+    "\"buffer\":\"kv\"}," \
+    "{\"id\":\"s1\",\"name\":\"s\",\"ne\":[1],\"buffer\":\"kv\"},{\"id\":\"s2\",\"name\":\"s\",\"ne\":[2],\"buffer\":" \
+    "\"kv\"}," \
     "{\"name\":\"z\",\"ne\":[1],\"buffer\":\"kv\"}],\"runs\":[{},{\"params\":{\"n\":40}}]"
 
 static void test_slots(void **state) {
     (void)state;
     sr_description *d = load_text("{" MACHINE "," TWO_GRAPHS "}");
-    static const struct { const char *id; size_t offset; } slots[] = {{"a", 0}, {"k", 128}, {"s1", 384}, {"s2", 512}, {"z", 640}};
+    static const struct {
+        const char *id;
+        size_t offset;
+    } slots[] = {{"a", 0}, {"k", 128}, {"s1", 384}, {"s2", 512}, {"z", 640}};
     for (int run = 0; run < 2; run++) {
         for (int i = 0; i < SR_COUNT(slots); i++) {
             const sr_tensor *t = tensor_of(d, run, slots[i].id);
@@ -105,10 +113,13 @@ static void test_slots(void **state) {
 /* No tensor straddles two physical buffers; one beyond the limit has its own. */
 static void test_physical_buffers(void **state) {
     (void)state;
-#define SMALL(memory) "{\"sched_run\":1,\"backends\":[{\"name\":\"G\",\"device\":\"sim\",\"max_buffer_size\":1024" memory "}," \
-                      "{\"name\":\"CPU\",\"device\":\"cpu\"}],\"buffers\":{\"w\":{\"type\":\"G\",\"usage\":\"weights\"}},"
-#define LEAFS(a, b, c) "\"tensors\":[{\"name\":\"a\",\"ne\":[" #a "],\"buffer\":\"w\"},{\"name\":\"b\",\"ne\":[" #b "],\"buffer\":\"w\"}," \
-                       "{\"name\":\"c\",\"ne\":[" #c "],\"buffer\":\"w\"}]}"
+#define SMALL(memory) \
+    "{\"sched_run\":1,\"backends\":[{\"name\":\"G\",\"device\":\"sim\",\"max_buffer_size\":1024" memory "}," \
+    "{\"name\":\"CPU\",\"device\":\"cpu\"}],\"buffers\":{\"w\":{\"type\":\"G\",\"usage\":\"weights\"}},"
+#define LEAFS(a, b, c) \
+    "\"tensors\":[{\"name\":\"a\",\"ne\":[" #a "],\"buffer\":\"w\"},{\"name\":\"b\",\"ne\":[" #b \
+    "],\"buffer\":\"w\"}," \
+    "{\"name\":\"c\",\"ne\":[" #c "],\"buffer\":\"w\"}]}"
     sr_description *d = load_text(SMALL("") LEAFS(200, 56, 1));
     assert_ptr_not_equal(tensor_of(d, 0, "a")->buffer, tensor_of(d, 0, "b")->buffer);
     assert_ptr_equal(tensor_of(d, 0, "b")->buffer, tensor_of(d, 0, "c")->buffer);
@@ -129,20 +140,24 @@ static void test_physical_buffers(void **state) {
 /* A type that no backend owns: loads; that nothing can compute there is for the scheduler to say. */
 static void test_foreign_type(void **state) {
     (void)state;
-    sr_description *d = load_text("{\"sched_run\":1,\"backends\":[{\"name\":\"CPU\",\"device\":\"cpu\"}],"
-                                  "\"buffer_types\":{\"ROCm0\":{\"alignment\":256}},\"buffers\":{\"kv\":{\"type\":\"ROCm0\"}},"
-                                  "\"tensors\":[{\"name\":\"a\",\"ne\":[1],\"buffer\":\"kv\"},{\"name\":\"b\",\"ne\":[1],\"buffer\":\"kv\"}]}");
+    sr_description *d = load_text(
+        "{\"sched_run\":1,\"backends\":[{\"name\":\"CPU\",\"device\":\"cpu\"}],"
+        "\"buffer_types\":{\"ROCm0\":{\"alignment\":256}},\"buffers\":{\"kv\":{\"type\":\"ROCm0\"}},"
+        "\"tensors\":[{\"name\":\"a\",\"ne\":[1],\"buffer\":\"kv\"},{\"name\":\"b\",\"ne\":[1],\"buffer\":\"kv\"}]}");
     assert_int_equal(tensor_of(d, 0, "b")->buffer_offset, 256);
     assert_false(tensor_of(d, 0, "b")->buffer->type->is_host);
     sr_description_free(d);
 }
 
-/* ---- placement ---------------------------------------------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------------------------------------- */
 
-#define PLACED                                                                                                            \
-    "{" MACHINE ",\"params\":{\"n_layer\":4,\"ngl\":2},\"placement\":[{\"match\":\"^blk\\\\.([0-9]+)\\\\.\",\"where\":\"m1 >= n_layer - ngl\"," \
-    "\"buffer\":\"gpu_w\"},{\"match\":\"^(blk|tok)\",\"buffer\":\"CPU\"}],\"tensors\":[{\"repeat\":\"n_layer\",\"as\":\"i\",\"items\":["  \
-    "{\"name\":\"blk.{i}.w\",\"ne\":[1]}]},{\"name\":\"tok\",\"ne\":[1]},{\"name\":\"blk.9.in\",\"ne\":[1],\"flags\":[\"input\"]},"      \
+#define PLACED \
+    "{" MACHINE ",\"params\":{\"n_layer\":4,\"ngl\":2},\"placement\":[{\"match\":\"^blk\\\\.([0-9]+)\\\\.\"," \
+                "\"where\":\"m1 >= n_layer - ngl\"," \
+    "\"buffer\":\"gpu_w\"},{\"match\":\"^(blk|tok)\",\"buffer\":\"CPU\"}],\"tensors\":[{\"repeat\":\"n_layer\"," \
+    "\"as\":\"i\",\"items\":[" \
+    "{\"name\":\"blk.{i}.w\",\"ne\":[1]}]},{\"name\":\"tok\",\"ne\":[1]},{\"name\":\"blk.9.in\",\"ne\":[1],\"flags\":" \
+    "[\"input\"]}," \
     "{\"name\":\"blk.9.own\",\"ne\":[1],\"buffer\":\"kv\"},{\"name\":\"other\",\"ne\":[1]}]}"
 
 static const char *buffer_of(const sr_description *d, const char *id) {
@@ -188,7 +203,7 @@ static void test_given_placement(void **state) {
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void test_include(void **state) {
     (void)state;
@@ -197,10 +212,14 @@ static void test_include(void **state) {
     sr_description *d;
     char main_file[128];
     folder_open(&folder);
-    folder_text(&folder, "machine.json", "{\"include\":\"more.json\",\"name\":\"machine\",\"backends\":[{\"name\":\"CPU\",\"device\":\"cpu\"}]}");
+    folder_text(
+        &folder, "machine.json",
+        "{\"include\":\"more.json\",\"name\":\"machine\",\"backends\":[{\"name\":\"CPU\",\"device\":\"cpu\"}]}");
     folder_text(&folder, "more.json", "{\"params\":{\"n\":3},\"backends\":7}");
-    snprintf(main_file, sizeof(main_file), "%s", folder_text(&folder, "main.json",
-             "{\"sched_run\":1,\"include\":\"machine.json\",\"name\":\"main\",\"tensors\":[{\"name\":\"x\",\"ne\":[\"n\"]}]}"));
+    snprintf(main_file, sizeof(main_file), "%s",
+             folder_text(&folder, "main.json",
+                         "{\"sched_run\":1,\"include\":\"machine.json\",\"name\":\"main\",\"tensors\":[{\"name\":\"x\","
+                         "\"ne\":[\"n\"]}]}"));
     assert_int_equal(sr_description_load(main_file, NULL, &d, &err), SR_OK);
     assert_string_equal(sr_description_name(d), "main");
     assert_int_equal(tensor_of(d, 0, "x")->ne[0], 3);
@@ -243,14 +262,17 @@ static void test_include(void **state) {
 
 static void test_backends_file(void **state) {
     (void)state;
-    static const char text[] = "{" MACHINE ",\"tensors\":[{\"name\":\"w\",\"ne\":[1]},{\"name\":\"x\",\"ne\":[1],\"backend\":\"GPU0\"},"
-                               "{\"name\":\"y\",\"ne\":[1],\"backend\":\"CPU\"}]}";
+    static const char text[] =
+        "{" MACHINE ",\"tensors\":[{\"name\":\"w\",\"ne\":[1]},{\"name\":\"x\",\"ne\":[1],\"backend\":\"GPU0\"},"
+        "{\"name\":\"y\",\"ne\":[1],\"backend\":\"CPU\"}]}";
     test_folder folder;
     folder_open(&folder);
     sr_load_options options = {0};
-    options.backends_file = folder_text(&folder, "machine.json", "{\"sched_run\":1,\"backends\":[{\"name\":\"V\",\"device\":\"sim\"},"
-        "{\"name\":\"GPU0\",\"device\":\"sim\"},{\"name\":\"CPU\",\"device\":\"cpu\"}],\"buffers\":{\"vw\":{\"type\":\"V\"}},"
-        "\"placement\":[{\"match\":\"^w$\",\"buffer\":\"vw\"}]}");
+    options.backends_file = folder_text(&folder, "machine.json",
+                                        "{\"sched_run\":1,\"backends\":[{\"name\":\"V\",\"device\":\"sim\"},"
+                                        "{\"name\":\"GPU0\",\"device\":\"sim\"},{\"name\":\"CPU\",\"device\":\"cpu\"}],"
+                                        "\"buffers\":{\"vw\":{\"type\":\"V\"}},"
+                                        "\"placement\":[{\"match\":\"^w$\",\"buffer\":\"vw\"}]}");
     sr_description *d = load_with(text, NULL, &options);
     assert_string_equal(sr_description_machine(d)->backends[0]->name, "V");
     assert_string_equal(buffer_of(d, "w"), "vw");
@@ -277,15 +299,17 @@ static void test_io(void **state) {
 
 static void test_offload_override(void **state) {
     (void)state;
-    static const char text[] = "{\"sched_run\":1,\"backends\":[{\"name\":\"G\",\"device\":\"sim\",\"offload\":{\"min_batch\":32}},"
-                               "{\"name\":\"CPU\",\"device\":\"cpu\"}],\"tensors\":[{\"name\":\"x\",\"ne\":[4,8]}],"
-                               "\"nodes\":[{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\"]}]}";
+    static const char text[] =
+        "{\"sched_run\":1,\"backends\":[{\"name\":\"G\",\"device\":\"sim\",\"offload\":{\"min_batch\":32}},"
+        "{\"name\":\"CPU\",\"device\":\"cpu\"}],\"tensors\":[{\"name\":\"x\",\"ne\":[4,8]}],"
+        "\"nodes\":[{\"name\":\"y\",\"op\":\"SQR\",\"src\":[\"x\"]}]}";
     sr_load_options options = {.has_offload_min_batch = true, .offload_min_batch = 8};
     for (int given = 0; given < 2; given++) {
         sr_description *d = load_with(text, NULL, given ? &options : NULL);
         const sr_graph *graph = sr_description_run(d, 0)->graph;
         sr_graph_view view = sr_graph_whole(graph);
-        assert_int_equal(sr_backend_offload_op(sr_description_machine(d)->backends[0], &view, sr_graph_find(graph, "y")), given);
+        assert_int_equal(
+            sr_backend_offload_op(sr_description_machine(d)->backends[0], &view, sr_graph_find(graph, "y")), given);
         sr_description_free(d);
     }
 }

@@ -13,24 +13,29 @@
 static const char text[] =
     "{\"sched_run\":1,\"name\":\"small\",\"params\":{\"n\":\"k+1\",\"k\":1},\"unknown_ops\":\"opaque\","
     "\"scheduler\":{\"graph_size\":\"n*100\"},\"buffer_types\":{\"T\":{\"host\":true}},"
-    "\"backends\":[{\"name\":\"G\",\"device\":\"sim\",\"accepts\":[\"T\"],\"ops\":{\"deny\":[\"ADD:f16\",{\"op\":\"SILU\","
+    "\"backends\":[{\"name\":\"G\",\"device\":\"sim\",\"accepts\":[\"T\"],\"ops\":{\"deny\":[\"ADD:f16\",{\"op\":"
+    "\"SILU\","
     "\"src0.ne0\":[1,2],\"src0.buffer_type\":\"CPU\"}]},\"offload\":{\"min_batch\":4,\"ops\":[\"MUL_MAT\"]},"
     "\"alloc_extra\":[{\"op\":\"ADD\",\"bytes\":\"ne0\"}]},{\"name\":\"CPU\",\"device\":\"cpu\"}],"
     "\"buffers\":{\"w\":{\"type\":\"CPU\",\"usage\":\"weights\"},\"kv\":{\"type\":\"G\"}},"
     "\"placement\":[{\"match\":\"^w([0-9])\",\"where\":\"m1 < n\",\"buffer\":\"w\"}],"
     "\"tensors\":[{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"name\":\"w{i}\",\"ne\":[4,\"n\"]}]},"
-    "{\"name\":\"x\",\"ne\":[4,\"n\"],\"flags\":[\"input\"],\"data\":{\"fill\":1}},{\"name\":\"b\",\"type\":\"i32\",\"ne\":[1],"
-    "\"buffer\":\"kv\",\"data\":{\"base64\":\"AQIDBA==\"}},{\"name\":\"v\",\"ne\":[2],\"buffer\":\"kv\",\"data\":[1,2]}],"
+    "{\"name\":\"x\",\"ne\":[4,\"n\"],\"flags\":[\"input\"],\"data\":{\"fill\":1}},{\"name\":\"b\",\"type\":\"i32\","
+    "\"ne\":[1],"
+    "\"buffer\":\"kv\",\"data\":{\"base64\":\"AQIDBA==\"}},{\"name\":\"v\",\"ne\":[2],\"buffer\":\"kv\",\"data\":[1,2]}"
+    "],"
     "\"nodes\":[{\"name\":\"y\",\"op\":\"ADD\",\"src\":[\"w0\",\"x\"],\"backend\":\"CPU\",\"supported_by\":[\"CPU\"]},"
-    "{\"name\":\"o\",\"op\":\"NEW\",\"ne\":[1],\"src\":[\"y\"]},{\"name\":\"z\",\"op\":\"RMS_NORM\",\"src\":[\"y\"],\"params\":{\"eps\":0.5}}],"
-    "\"runs\":[{\"expect\":{\"n_splits\":1,\"cause_of\":{\"y\":\"usr\"},\"outputs\":{\"z\":{\"sum\":1,\"sumsq\":1,\"head\":[1]}},"
+    "{\"name\":\"o\",\"op\":\"NEW\",\"ne\":[1],\"src\":[\"y\"]},{\"name\":\"z\",\"op\":\"RMS_NORM\",\"src\":[\"y\"],"
+    "\"params\":{\"eps\":0.5}}],"
+    "\"runs\":[{\"expect\":{\"n_splits\":1,\"cause_of\":{\"y\":\"usr\"},\"outputs\":{\"z\":{\"sum\":1,\"sumsq\":1,"
+    "\"head\":[1]}},"
     "\"error\":{\"kind\":\"x\",\"count\":3}}},{\"params\":{\"k\":2},\"reserve\":true}]}";
 
 /* Whole life of a description; the first failure ends it. */
 static sr_status live(sr_error *err) {
     static const char *const params[] = {"k=1"}, *const places[] = {"^w1=w"}, *const assigns[] = {"z=G"};
-    const sr_load_options options = {.params = params, .n_params = 1, .places = places, .n_places = 1, .assigns = assigns,
-                                     .n_assigns = 1};
+    const sr_load_options options = {
+        .params = params, .n_params = 1, .places = places, .n_places = 1, .assigns = assigns, .n_assigns = 1};
     sr_description *d = NULL;
     char *plain = NULL;
     sr_status status;

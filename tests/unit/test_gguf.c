@@ -11,7 +11,7 @@
 #include "describe/gguf.h"
 #include "support/describe_case.h"
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct bytes { uint8_t data[4096]; size_t n; } bytes;
 
@@ -103,7 +103,7 @@ static sr_status open_bytes(test_folder *folder, const bytes *b, size_t n, sr__g
     return sr__gguf_open(folder_put(folder, "m.gguf", b->data, n), gguf, err);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void test_reads(void **state) {
     (void)state;
@@ -276,7 +276,7 @@ static void test_hostile(void **state) {
     folder_close(&folder);
 }
 
-/* ---- descriptions ---------------------------------------------------------------------------------------------------------- */
+/* ---- descriptions ------------------------------------------------------------------------------------------------ */
 
 static void test_description(void **state) {
     (void)state;
@@ -289,10 +289,13 @@ static void test_description(void **state) {
     sr_description *d = load_with(
         "{" MACHINE ",\"weights\":\"m.gguf\",\"params\":{\"n\":{\"gguf\":\"llama.block_count\",\"default\":32},"
         "\"d\":{\"gguf\":\"llama.other\",\"default\":\"n*3\"},\"eps\":{\"gguf\":\"llama.eps\"}},"
-        "\"tensors\":[{\"name\":\"w\",\"buffer\":\"cpu_w\"},{\"name\":\"q\",\"buffer\":\"cpu_w\"},{\"id\":\"w16\",\"name\":\"w\","
-        "\"type\":\"f16\",\"ne\":[2,2],\"buffer\":\"cpu_w\"},{\"name\":\"x\",\"ne\":[\"n\",\"d\"]},{\"id\":\"o\",\"name\":\"other\","
+        "\"tensors\":[{\"name\":\"w\",\"buffer\":\"cpu_w\"},{\"name\":\"q\",\"buffer\":\"cpu_w\"},{\"id\":\"w16\","
+        "\"name\":\"w\","
+        "\"type\":\"f16\",\"ne\":[2,2],\"buffer\":\"cpu_w\"},{\"name\":\"x\",\"ne\":[\"n\",\"d\"]},{\"id\":\"o\","
+        "\"name\":\"other\","
         "\"ne\":[2,2],\"buffer\":\"cpu_w\",\"data\":{\"gguf\":\"m.gguf\",\"tensor\":\"w\"}}],"
-        "\"nodes\":[{\"name\":\"y\",\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":\"eps\"}}]}", folder.path, NULL);
+        "\"nodes\":[{\"name\":\"y\",\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":\"eps\"}}]}",
+        folder.path, NULL);
     assert_int_equal(tensor_of(d, 0, "w")->ne[1], 2);
     assert_int_equal(tensor_of(d, 0, "q")->type, SR_TYPE_Q4_0);
     assert_int_equal(tensor_of(d, 0, "x")->ne[0], 2);
@@ -331,10 +334,13 @@ static void test_description_errors(void **state) {
     char path[128];
     snprintf(path, sizeof(path), "%s", folder_put(&folder, "m.gguf", b.data, b.n));
     const sr_load_options options = {.weights = path};
-    load_fails("{" MACHINE ",\"nodes\":[],\"params\":{\"n\":{\"gguf\":\"gone\"}}}", NULL, &options, SR_DESCRIPTION, "no key 'gone'");
-    load_fails("{" MACHINE ",\"nodes\":[],\"params\":{\"n\":{\"gguf\":\"mixed\"}}}", NULL, &options, SR_DESCRIPTION, "'mixed'");
+    load_fails("{" MACHINE ",\"nodes\":[],\"params\":{\"n\":{\"gguf\":\"gone\"}}}", NULL, &options, SR_DESCRIPTION,
+               "no key 'gone'");
+    load_fails("{" MACHINE ",\"nodes\":[],\"params\":{\"n\":{\"gguf\":\"mixed\"}}}", NULL, &options, SR_DESCRIPTION,
+               "'mixed'");
     load_fails("{" MACHINE ",\"tensors\":[{\"name\":\"z\"}]}", NULL, &options, SR_DESCRIPTION, "has no tensor 'z'");
-    load_fails("{" MACHINE ",\"weights\":\"gone.gguf\",\"tensors\":[{\"name\":\"z\"}]}", folder.path, NULL, SR_IO, "gone.gguf");
+    load_fails("{" MACHINE ",\"weights\":\"gone.gguf\",\"tensors\":[{\"name\":\"z\"}]}", folder.path, NULL, SR_IO,
+               "gone.gguf");
     static const struct { const char *leaf, *part; } wrong[] = {
         {"\"name\":\"w\",\"ne\":[3]", "'w' has 12 bytes"},
         {"\"name\":\"a\",\"ne\":[4],\"data\":{\"gguf\":\"m.gguf\",\"tensor\":\"q\"}", "is q4_0"},

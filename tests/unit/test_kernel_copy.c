@@ -23,7 +23,8 @@ static double allowed(int from, int to) {
     return to_blocks ? 2.0 : to == SR_TYPE_F16 || to == SR_TYPE_BF16 ? 8e-3 : 0;
 }
 
-static void copy(int op, int from, int to, kh_layout from_layout, kh_layout to_layout, const int64_t a[4], const int64_t b[4]) {
+static void copy(int op, int from, int to, kh_layout from_layout, kh_layout to_layout, const int64_t a[4],
+                 const int64_t b[4]) {
     kh_case c = {.op = op, .n_src = op == SR_OP_CPY ? 2 : 1};
     const double range = from >= SR_TYPE_I8 && from <= SR_TYPE_I64 ? 100 : to == SR_TYPE_I32 ? 1000 : 1;
     c.src[0] = kh_fill(kh_new(from, from_layout, a[0], a[1], a[2], a[3]), 1, -range, range);

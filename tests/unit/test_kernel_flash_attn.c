@@ -81,7 +81,8 @@ static kh_case make(const setup *s, kh_layout layout) {
     c.src[1] = kh_fill(kh_new(s->k_type, layout, s->dk, s->keys, s->k_heads, s->batch), 2, -1, 1);
     c.src[2] = kh_fill(kh_new(s->v_type, layout, s->dv, s->keys, s->v_heads, s->batch), 3, -1, 1);
     if (s->mask_heads > 0) {
-        c.src[3] = kh_fill(kh_new(SR_TYPE_F16, KH_CONTIGUOUS, s->keys + 5, s->n + 3, s->mask_heads, s->mask_batch), 4, -4, 0);
+        c.src[3] = kh_fill(kh_new(SR_TYPE_F16, KH_CONTIGUOUS, s->keys + 5, s->n + 3, s->mask_heads, s->mask_batch), 4,
+                           -4, 0);
         KH_EACH(c.src[3], i) {
             if (i.at[0] > i.at[1] + s->keys / 3 || i.at[0] % 7 == 3) {
                 kh_set(c.src[3], KH_I(i), -INFINITY);

@@ -1,5 +1,6 @@
 /*
- * test_kernel_mul_mat.c - MUL_MAT and MUL_MAT_ID against naive double sums: types, shapes, strides, broadcasts, threads,
+ * test_kernel_mul_mat.c - MUL_MAT and MUL_MAT_ID against naive double sums: types, shapes, strides, broadcasts,
+ * threads,
  * and every set of inner loops that the machine has.
  *
  * Layer: tests.
@@ -84,7 +85,8 @@ static void check_product(const kh_case *c) {
 
 typedef struct shape { int64_t k, m, n, a2, a3, b2, b3; } shape;
 
-static void product(int a_type, int b_type, kh_layout a_layout, kh_layout b_layout, kh_layout y_layout, const shape *s) {
+static void product(int a_type, int b_type, kh_layout a_layout, kh_layout b_layout, kh_layout y_layout,
+                    const shape *s) {
     kh_case c = {.op = SR_OP_MUL_MAT, .n_src = 2};
     c.src[0] = kh_fill(kh_new(a_type, a_layout, s->k, s->m, s->a2, s->a3), 1, -1, 1);
     c.src[1] = kh_fill(kh_new(b_type, b_layout, s->k, s->n, s->b2, s->b3), 2, -1, 1);
@@ -93,7 +95,7 @@ static void product(int a_type, int b_type, kh_layout a_layout, kh_layout b_layo
     kh_case_free(&c);
 }
 
-/* ---- with every set of loops -------------------------------------------------------------------------------------- */
+/* ---- with every set of loops ------------------------------------------------------------------------------------- */
 
 static void each_level(void (*test)(void)) {
     for (int level = SR__MM_PLAIN; level <= SR__MM_AVX512; level++) {
@@ -204,7 +206,7 @@ static void test_experts(void **state) {
     each_level(all_experts);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------ */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 static void test_rounds(void **state) {
     (void)state; /* more columns than one round prepares, within a group and across groups */
@@ -261,7 +263,8 @@ static void test_unpacking(void **state) {
             for (int i = 0; i < 512; i++) {
                 const float got = scale[i / codes->sub] * (float)(unpacked[i] - codes->bias) - min[i / codes->sub];
                 if (!(got == values[i] || (isnan(got) && isnan(values[i])))) {
-                    fail_msg("%s: value %d is %.9g, not %.9g", sr_type_get(type)->name, i, (double)got, (double)values[i]);
+                    fail_msg("%s: value %d is %.9g, not %.9g", sr_type_get(type)->name, i, (double)got,
+                             (double)values[i]);
                 }
             }
         }

@@ -36,7 +36,8 @@ static void check(int type, kh_layout a_layout, kh_layout b_layout, kh_layout y_
 static void test_floats(void **state) {
     (void)state;
     static const shape SHAPES[] = {
-        {1, 1, 1, 1, 1, 1, 1}, {5, 7, 3, 1, 1, 1, 1}, {33, 14, 20, 2, 1, 4, 3}, {300, 100, 9, 1, 1, 2, 1}, {40, 13, 530, 1, 1, 1, 1},
+        {1, 1, 1, 1, 1, 1, 1},     {5, 7, 3, 1, 1, 1, 1},    {33, 14, 20, 2, 1, 4, 3},
+        {300, 100, 9, 1, 1, 2, 1}, {40, 13, 530, 1, 1, 1, 1},
     };
     for (int i = 0; i < SR_COUNT(SHAPES); i++) {
         check(SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &SHAPES[i]);

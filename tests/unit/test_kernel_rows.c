@@ -5,7 +5,7 @@
  */
 #include "../support/kernel_harness.h"
 
-/* ---- GET_ROWS ----------------------------------------------------------------------------------------------------- */
+/* ---- GET_ROWS ---------------------------------------------------------------------------------------------------- */
 
 static double got_row(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {
     const int64_t index = (int64_t)kh_get(c->src[1], i[1], i[2], i[3], 0);
@@ -50,7 +50,7 @@ static void test_get_rows_refusals(void **state) {
     kh_case_free(&c);
 }
 
-/* ---- GET_ROWS_BACK ------------------------------------------------------------------------------------------------ */
+/* ---- GET_ROWS_BACK ----------------------------------------------------------------------------------------------- */
 
 static double added_rows(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {
     double sum = 0;
@@ -75,7 +75,7 @@ static void test_get_rows_back(void **state) {
     }
 }
 
-/* ---- SET_ROWS ----------------------------------------------------------------------------------------------------- */
+/* ---- SET_ROWS ---------------------------------------------------------------------------------------------------- */
 
 /* The row that names this one, or what was there; indices do not repeat in these cases. */
 static double set_row(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {

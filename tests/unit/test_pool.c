@@ -41,7 +41,8 @@ static void chain_init(chain *c, int n, int64_t length) {
     }
     c->graph = (sr_graph){.name = "chain", .tensors = c->tensors, .n_tensors = n + 1, .nodes = c->nodes, .n_nodes = n,
                           .srcs = c->srcs, .n_srcs = n};
-    c->view = (sr_graph_view){.graph = &c->graph, .srcs = c->srcs, .nodes = c->nodes, .n_nodes = n, .storage = c->storage};
+    c->view = (sr_graph_view){.graph = &c->graph, .srcs = c->srcs, .nodes = c->nodes, .n_nodes = n,
+                              .storage = c->storage};
     for (int64_t i = 0; i < length; i++) {
         c->memory[i] = (float)i;
     }

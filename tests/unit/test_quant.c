@@ -79,8 +79,8 @@ static void test_rows_of_halves(void **state) {
     float values[83], back[83];
     uint8_t halves[2 * 83], brains[2 * 83];
     for (int round = 0; round < 500; round++) {
-        for (int i = 0; i < 83; i++) {
-            const uint32_t bits = (uint32_t)random_byte() << 24 | (uint32_t)random_byte() << 16 | (uint32_t)random_byte() << 8;
+        for (uint32_t i = 0; i < 83; i++) {
+            const uint32_t high = (uint32_t)random_byte() << 24, bits = high | (uint32_t)random_byte() << 16 | i << 8;
             values[i] = round % 3 == 0 ? sr__f32_of_bits(bits) : uniform() * 100.0f;
         }
         values[round % 83] = sr__f32_of_bits(0xFFABCDEFu);
@@ -261,7 +261,11 @@ static int six_bit(const uint8_t *sc, int s, bool min) {
 }
 
 static float small_value(int type, const uint8_t *b, int i) {
-    const int at = type == SR_TYPE_MXFP4 ? 1 : type == SR_TYPE_Q4_1 ? 4 : type == SR_TYPE_Q5_0 ? 6 : type == SR_TYPE_Q5_1 ? 8 : 2;
+    const int at = type == SR_TYPE_MXFP4  ? 1
+                   : type == SR_TYPE_Q4_1 ? 4
+                   : type == SR_TYPE_Q5_0 ? 6
+                   : type == SR_TYPE_Q5_1 ? 8
+                                          : 2;
     const int n = i < 16 ? b[at + i] & 15 : b[at + i - 16] >> 4, high = type == SR_TYPE_Q5_0 ? 2 : 4;
     const int c = n | (b[high + i / 8] >> i % 8 & 1) << 4;
     const float d = half_at(b), m = half_at(b + 2);
@@ -356,7 +360,7 @@ static void test_formulas(void **state) {
     }
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 /* The squared error over the squared value that uniform values may have after a round trip. */
 static double bound(int type) {
@@ -455,7 +459,8 @@ static void test_table(void **state) {
     assert_int_equal(sr__type_companion(SR_TYPE_IQ1_M), SR_TYPE_Q8_K);
     for (int type = -2; type < SR_TYPE_COUNT + 2; type++) {
         const sr_type_info *info = sr_type_get(type);
-        const bool codebook = (type >= SR_TYPE_IQ2_XXS && type <= SR_TYPE_IQ2_S && type != SR_TYPE_IQ4_NL) || type == SR_TYPE_IQ1_M;
+        const bool codebook = (type >= SR_TYPE_IQ2_XXS && type <= SR_TYPE_IQ2_S &&
+                               type != SR_TYPE_IQ4_NL) || type == SR_TYPE_IQ1_M;
         const bool value = info->quantized || type == SR_TYPE_F32 || type == SR_TYPE_F16 || type == SR_TYPE_BF16;
         assert_int_equal(sr__type_can_write(type), info->block > 0 && value && !codebook);
         assert_int_equal(sr__type_can_read(type),

@@ -46,14 +46,30 @@ static void case_close(value_case *c) {
 
 static void test_integers(void **state) {
     (void)state;
-    static const struct { const char *text; sr_status status; int64_t value; } cases[] = {
-        {"0", SR_OK, 0}, {"-3", SR_OK, -3}, {"1e3", SR_OK, 1000}, {"2.0", SR_OK, 2},
-        {"9007199254740991", SR_OK, INT64_C(9007199254740991)}, {"9007199254740992", SR_OK, INT64_C(9007199254740992)},
-        {"-9007199254740992", SR_OK, -INT64_C(9007199254740992)}, {"9007199254740993", SR_DESCRIPTION, 0},
-        {"-9007199254740993", SR_DESCRIPTION, 0}, {"9007199254740994", SR_DESCRIPTION, 0}, {"1e999", SR_DESCRIPTION, 0},
-        {"-1e999", SR_DESCRIPTION, 0}, {"0.5", SR_DESCRIPTION, 0}, {"1e-300", SR_DESCRIPTION, 0}, {"\"n*2+1\"", SR_OK, 11},
-        {"\"f\"", SR_DESCRIPTION, 0}, {"\"\"", SR_DESCRIPTION, 0}, {"\"9007199254740993\"", SR_DESCRIPTION, 0},
-        {"null", SR_DESCRIPTION, 0}, {"[1]", SR_DESCRIPTION, 0}, {"{}", SR_DESCRIPTION, 0}, {"true", SR_DESCRIPTION, 0},
+    static const struct { const char *text; sr_status status; int64_t value;
+    } cases[] = {
+        {"0", SR_OK, 0},
+        {"-3", SR_OK, -3},
+        {"1e3", SR_OK, 1000},
+        {"2.0", SR_OK, 2},
+        {"9007199254740991", SR_OK, INT64_C(9007199254740991)},
+        {"9007199254740992", SR_OK, INT64_C(9007199254740992)},
+        {"-9007199254740992", SR_OK, -INT64_C(9007199254740992)},
+        {"9007199254740993", SR_DESCRIPTION, 0},
+        {"-9007199254740993", SR_DESCRIPTION, 0},
+        {"9007199254740994", SR_DESCRIPTION, 0},
+        {"1e999", SR_DESCRIPTION, 0},
+        {"-1e999", SR_DESCRIPTION, 0},
+        {"0.5", SR_DESCRIPTION, 0},
+        {"1e-300", SR_DESCRIPTION, 0},
+        {"\"n*2+1\"", SR_OK, 11},
+        {"\"f\"", SR_DESCRIPTION, 0},
+        {"\"\"", SR_DESCRIPTION, 0},
+        {"\"9007199254740993\"", SR_DESCRIPTION, 0},
+        {"null", SR_DESCRIPTION, 0},
+        {"[1]", SR_DESCRIPTION, 0},
+        {"{}", SR_DESCRIPTION, 0},
+        {"true", SR_DESCRIPTION, 0},
     };
     for (int i = 0; i < SR_COUNT(cases); i++) {
         value_case c;
@@ -69,12 +85,25 @@ static void test_integers(void **state) {
 
 static void test_sizes(void **state) {
     (void)state;
-    static const struct { const char *text; sr_status status; int64_t value; } cases[] = {
-        {"0", SR_OK, 0}, {"17", SR_OK, 17}, {"\"17\"", SR_OK, 17}, {"\"3KiB\"", SR_OK, 3072}, {"\"3 MiB\"", SR_OK, 3 << 20},
-        {"\"8GiB\"", SR_OK, INT64_C(8) << 30}, {"\"n*1024\"", SR_OK, 5120}, {"\"8388608GiB\"", SR_OK, INT64_C(1) << 53},
-        {"\"8388609GiB\"", SR_DESCRIPTION, 0}, {"\"99999999999999999999KiB\"", SR_DESCRIPTION, 0},
-        {"\"1.5GiB\"", SR_DESCRIPTION, 0}, {"\"8GB\"", SR_DESCRIPTION, 0}, {"\"8gib\"", SR_DESCRIPTION, 0},
-        {"\"GiB\"", SR_DESCRIPTION, 0}, {"-1", SR_DESCRIPTION, 0}, {"\"0-1\"", SR_DESCRIPTION, 0}, {"false", SR_DESCRIPTION, 0},
+    static const struct { const char *text; sr_status status; int64_t value;
+    } cases[] = {
+        {"0", SR_OK, 0},
+        {"17", SR_OK, 17},
+        {"\"17\"", SR_OK, 17},
+        {"\"3KiB\"", SR_OK, 3072},
+        {"\"3 MiB\"", SR_OK, 3 << 20},
+        {"\"8GiB\"", SR_OK, INT64_C(8) << 30},
+        {"\"n*1024\"", SR_OK, 5120},
+        {"\"8388608GiB\"", SR_OK, INT64_C(1) << 53},
+        {"\"8388609GiB\"", SR_DESCRIPTION, 0},
+        {"\"99999999999999999999KiB\"", SR_DESCRIPTION, 0},
+        {"\"1.5GiB\"", SR_DESCRIPTION, 0},
+        {"\"8GB\"", SR_DESCRIPTION, 0},
+        {"\"8gib\"", SR_DESCRIPTION, 0},
+        {"\"GiB\"", SR_DESCRIPTION, 0},
+        {"-1", SR_DESCRIPTION, 0},
+        {"\"0-1\"", SR_DESCRIPTION, 0},
+        {"false", SR_DESCRIPTION, 0},
     };
     for (int i = 0; i < SR_COUNT(cases); i++) {
         value_case c;

@@ -37,6 +37,10 @@ static sr_status compute_node(sr_backend *backend, const sr_graph_view *view, in
     if (!sr__node_works(view, id)) {
         return SR_OK;
     }
+    const sr_status stopped = sr__check_abort(backend, node, err);
+    if (stopped != SR_OK) {
+        return stopped;
+    }
     const char *why = sr__blas_cannot(view, id);
     if (why) {
         return fail_node(node, SR_COMPUTE, why, err);

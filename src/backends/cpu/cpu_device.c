@@ -8,6 +8,7 @@
 
 #include "backend/hostmem.h"
 #include "backend/reach.h"
+#include "backend/tracing.h"
 #include "backends/cpu/cpu_ops.h"
 #include "backends/drivers.h"
 #include "kernels/kernels.h"
@@ -44,17 +45,86 @@ static char *cpu_resolve(void *user, const sr_storage *storage) {
     return sr__storage_memory(storage);
 }
 
-static sr_status cpu_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
+static sr_status prepare_pool(const sr_backend *backend, sr_error *err) {
     cpu_backend *cpu = backend->context;
     sr_status status;
     if (!cpu->pool) {
         SR_TRY(sr__pool_new(cpu->n_threads, &cpu->pool, err));
     }
     SR_TRY(sr__pool_set_threads(cpu->pool, cpu->n_threads, err));
-    SR_TRY(sr__check_destinations(backend, view, err));
-    SR_TRY(sr__settle_sources(backend, view, err));
-    SR_TRY(sr__pool_compute(cpu->pool, view, cpu_resolve, NULL, err));
+    sr__pool_set_abort(cpu->pool, backend->abort, backend->abort_user);
 done:
+    return status;
+}
+
+/* The view's destinations have been checked. */
+static sr_status run_nodes(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
+    sr_status status;
+    SR_TRY(prepare_pool(backend, err));
+    SR_TRY(sr__settle_sources(backend, view, err));
+    SR_TRY(sr__pool_compute(((cpu_backend *)backend->context)->pool, view, cpu_resolve, NULL, err));
+done:
+    return status;
+}
+
+static sr_status cpu_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
+    const sr_status status = sr__check_destinations(backend, view, err);
+    return status == SR_OK ? run_nodes(backend, view, err) : status;
+}
+
+/* ---- plans: what of a view has to be computed, checked once ------------------------------------------------------- */
+
+typedef struct cpu_plan {
+    sr_graph_view view; /* of the nodes below */
+    int32_t nodes[];
+} cpu_plan;
+
+static sr_status check_node(const sr_graph_view *view, int32_t id, sr_error *err) {
+    const sr_tensor *node = sr_view_tensor(view, id);
+    const char *why = sr__kernel_refuse(view, id);
+    if (!why) {
+        return SR_OK;
+    }
+    (void)sr__fail(err, SR_COMPUTE, "node '%s' (%s): %s", node->name, sr_tensor_op_desc(node), why);
+    sr__error_text(err, "node", node->name);
+    sr__error_text(err, "op", sr_tensor_op_desc(node));
+    return SR_COMPUTE;
+}
+
+static sr_status cpu_plan_new(sr_backend *backend, const sr_graph_view *view, sr_graph_plan **out_plan,
+                              sr_error *err) {
+    cpu_plan *plan = sr__malloc(sizeof(*plan) + (size_t)view->n_nodes * sizeof(int32_t));
+    sr_status status = plan ? SR_OK : sr__fail_memory(err);
+    int32_t n = 0;
+    SR_TRY(status);
+    SR_TRY(sr__check_destinations(backend, view, err));
+    for (int32_t i = 0; i < view->n_nodes; i++) {
+        if (sr__node_works(view, view->nodes[i])) {
+            SR_TRY(check_node(view, view->nodes[i], err));
+            plan->nodes[n++] = view->nodes[i];
+        }
+    }
+    SR_TRY(prepare_pool(backend, err)); /* threads start before the first computation */
+    plan->view = *view;
+    plan->view.nodes = plan->nodes;
+    plan->view.n_nodes = n;
+    *out_plan = (sr_graph_plan *)plan;
+    plan = NULL;
+done:
+    sr__free(plan);
+    return status;
+}
+
+static void cpu_plan_free(sr_backend *backend, sr_graph_plan *plan) {
+    (void)backend;
+    sr__free(plan);
+}
+
+static sr_status cpu_plan_compute(sr_backend *backend, sr_graph_plan *plan, sr_error *err) {
+    const cpu_plan *own = (const cpu_plan *)(const void *)plan;
+    const uint64_t begin = sr__trace_begin(backend);
+    const sr_status status = run_nodes(backend, &own->view, err);
+    sr__trace_computed(backend, &own->view, begin);
     return status;
 }
 
@@ -62,6 +132,9 @@ static const sr_backend_i cpu_backend_i = {
     .free = cpu_backend_free,
     .set_threads = cpu_set_threads,
     .compute = cpu_compute,
+    .plan_new = cpu_plan_new,
+    .plan_free = cpu_plan_free,
+    .plan_compute = cpu_plan_compute,
 };
 
 /* ---- the device ----------------------------------------------------------------------------------------------- */

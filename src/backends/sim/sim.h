@@ -56,6 +56,9 @@ sr_status sr__sim_init_backend(sr_device *device, sr_backend *backend, sr_error 
 /* The simulated backend behind the interface, or NULL for another kind of backend. */
 sr__sim_backend *sr__sim_of_backend(const sr_backend *backend);
 
+/* sim_backend.c: has the command tell the backend's trace, if there is one, what it did. */
+void sr__sim_tell(sr__sim_command *command, const sr_backend *backend, sr_trace_kind kind, uint64_t bytes);
+
 /* sim_compute.c */
 sr_status sr__sim_compute_now(sr_backend *backend, const sr_graph_view *view, sr_error *err);
 sr_status sr__sim_compute_queued(sr_backend *backend, const sr_graph_view *view, sr_error *err);

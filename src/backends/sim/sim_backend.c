@@ -47,6 +47,23 @@ sr__sim_backend *sr__sim_of_backend(const sr_backend *backend) {
     return backend->iface == &queued_i || backend->iface == &at_once_i ? backend->context : NULL;
 }
 
+void sr__sim_tell(sr__sim_command *command, const sr_backend *backend, sr_trace_kind kind, uint64_t bytes) {
+    sr_trace *trace = backend->trace;
+    const sr_trace_subject *subject = &backend->subject;
+    command->trace = trace;
+    if (trace) {
+        command->told = (sr_trace_event){.kind = kind,
+                                         .track = sr_trace_keep(trace, backend->name),
+                                         .name = sr_trace_keep(trace, subject->name),
+                                         .bytes = bytes,
+                                         .split = subject->split};
+        if (kind == SR_TRACE_COPY) {
+            command->told.from = sr_trace_keep(trace, subject->from);
+            command->told.to = sr_trace_keep(trace, subject->to);
+        }
+    }
+}
+
 sr_status sr__sim_init_backend(sr_device *device, sr_backend *backend, sr_error *err) {
     sr__sim_device *own = device->context;
     sr__sim_device *owner = sr__sim_of_type(backend->buffer_type);

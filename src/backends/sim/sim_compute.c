@@ -9,6 +9,7 @@
  * returns late.
  */
 #include "backend/reach.h"
+#include "backend/tracing.h"
 #include "backends/sim/sim.h"
 
 /* ---- running nodes -------------------------------------------------------------------------------------------- */
@@ -25,6 +26,7 @@ static sr_status pool_ready(sr__sim_backend *sim, sr_error *err) {
 static sr_status run_nodes(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
     sr__sim_backend *sim = sr__sim_of_backend(backend);
     const sr_status status = sr__pool_set_threads(sim->pool, atomic_load(&sim->n_threads), err);
+    sr__pool_set_abort(sim->pool, backend->abort, backend->abort_user);
     return status == SR_OK ? sr__pool_compute(sim->pool, view, resolve, NULL, err) : status;
 }
 
@@ -114,12 +116,17 @@ sr_status sr__sim_compute_now(sr_backend *backend, const sr_graph_view *view, sr
     if (o.failed) {
         SR_TRY(sr__fail_memory(err));
     }
+    uint64_t begin = sr__trace_begin(backend);
     SR_TRY(sr__sim_queue_drain(sim->queue, err));
     for (size_t i = 0; i < o.n; i++) {
         SR_TRY(sr__sim_queue_drain(o.queues[i], err));
     }
+    sr__trace_waited(backend, begin);
     SR_TRY(pool_ready(sim, err));
-    SR_TRY(run_nodes(backend, &part, err));
+    begin = sr__trace_begin(backend);
+    status = run_nodes(backend, &part, err);
+    sr__trace_computed(backend, &part, begin);
+    SR_TRY(status);
     if (part.n_nodes < view->n_nodes) {
         const sr_tensor *node = sr_view_tensor(view, view->nodes[part.n_nodes]);
         status = fail_fault(node->name, sr_tensor_op_desc(node), err);
@@ -163,6 +170,12 @@ static sr_status compute_new(sr_backend *backend, const sr_graph_view *view, com
     }
     c->command = (sr__sim_command){.run = run_compute, .free = compute_free};
     c->backend = backend;
+    sr__sim_tell(&c->command, backend, SR_TRACE_COMPUTE, 0);
+    if (backend->trace) {
+        const char *first = c->snapshot.graph.n_nodes > 0 ? c->snapshot.graph.tensors[c->snapshot.graph.nodes[0]].name : "";
+        c->command.told.n_nodes = c->snapshot.graph.n_nodes;
+        c->command.told.name = sr_trace_keep(backend->trace, first);
+    }
     if (n < view->n_nodes) {
         const sr_tensor *node = sr_view_tensor(view, view->nodes[n]);
         c->fault_node = sr__arena_strdup(&c->snapshot.arena, node->name);
@@ -183,13 +196,20 @@ typedef struct joint {
     sr__sim_command *await;         /* here: wait until the other has come so far */
 } joint;
 
-static bool joint_new(joint *j, sr__sim_queue *queue, sr__sim_point *finished) {
+static bool joint_new(joint *j, const sr_backend *backend, sr__sim_queue *queue, sr__sim_point *finished) {
     sr__sim_point *arrived = sr__sim_point_new(0);
     j->queue = queue;
     j->arrive = arrived ? sr__sim_signal_new(arrived) : NULL;
     j->await = j->arrive ? sr__sim_wait_new(arrived) : NULL;
     j->stay = j->await ? sr__sim_wait_new(finished) : NULL;
     sr__sim_point_unref(arrived);
+    if (j->stay) {
+        sr__sim_tell(j->await, backend, SR_TRACE_WAIT, 0);
+        sr__sim_tell(j->stay, backend, SR_TRACE_WAIT, 0);
+        j->await->told.name = queue->name;
+        j->stay->told.name = j->stay->told.track; /* that queue stands still for this backend */
+        j->stay->told.track = queue->name;
+    }
     return j->stay != NULL;
 }
 
@@ -197,14 +217,15 @@ static bool joint_new(joint *j, sr__sim_queue *queue, sr__sim_point *finished) {
 static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
 
 /* Pushes the compute between the arrivals of all other queues and their release; it is consumed. */
-static sr_status push_joined(sr__sim_queue *queue, const owners *o, sr__sim_command *compute, sr_error *err) {
+static sr_status push_joined(const sr_backend *backend, const owners *o, sr__sim_command *compute, sr_error *err) {
+    sr__sim_queue *queue = sr__sim_of_backend(backend)->queue;
     sr__sim_point *finished = sr__sim_point_new(0);
     sr__sim_command *release = finished ? sr__sim_signal_new(finished) : NULL;
     joint *joints = sr__calloc(o->n, sizeof(*joints));
     bool ok = release && joints;
     sr_status status;
     for (size_t i = 0; i < o->n && ok; i++) {
-        ok = joint_new(&joints[i], o->queues[i], finished);
+        ok = joint_new(&joints[i], backend, o->queues[i], finished);
     }
     if (!ok) {
         SR_TRY(sr__fail_memory(err));
@@ -263,9 +284,11 @@ sr_status sr__sim_compute_queued(sr_backend *backend, const sr_graph_view *view,
         compute_free(&c->command);
         SR_TRY(sr__fail_memory(err));
     }
-    SR_TRY(o.n > 0 ? push_joined(sim->queue, &o, &c->command, err) : push_alone(sim->queue, &c->command, err));
+    SR_TRY(o.n > 0 ? push_joined(backend, &o, &c->command, err) : push_alone(sim->queue, &c->command, err));
     if (o.outside) {
-        SR_TRY(sr__sim_queue_drain(sim->queue, err));
+        const uint64_t begin = sr__trace_begin(backend);
+        status = sr__sim_queue_drain(sim->queue, err);
+        sr__trace_waited(backend, begin);
     }
 done:
     sr__free(o.queues);

@@ -96,6 +96,9 @@ sr_status sr__sim_event_wait(sr_backend *backend, sr_event *event, sr_error *err
         return SR_OK;
     }
     sr__sim_command *wait = sr__sim_wait_new(point);
+    if (wait) {
+        sr__sim_tell(wait, backend, SR_TRACE_WAIT, 0);
+    }
     sr_status status = wait ? sr__sim_queue_ready(sim->queue, err) : sr__fail_memory(err);
     if (status == SR_OK) {
         sr__sim_queue_push(sim->queue, wait);

@@ -135,6 +135,27 @@ static void keep_failure(sr__sim_queue *queue, sr_status status, sr_error *err) 
     sr_error_clear(err);
 }
 
+void sr__sim_command_waited(sr__sim_command *command) {
+    if (command->trace) {
+        sr_trace_event wait = command->told;
+        wait.kind = SR_TRACE_WAIT;
+        wait.end = sr_trace_now();
+        sr_trace_add(command->trace, &wait);
+        command->told.begin = wait.end;
+    }
+}
+
+static sr_status run_told(sr__sim_command *command, sr_error *err) {
+    if (!command->trace) {
+        return command->run(command, err);
+    }
+    command->told.begin = sr_trace_now();
+    const sr_status status = command->run(command, err);
+    command->told.end = sr_trace_now();
+    sr_trace_add(command->trace, &command->told);
+    return status;
+}
+
 /* Runs the first command; the lock is held at the beginning and at the end. */
 static void run_first(sr__sim_queue *queue) {
     sr__sim_command *command = queue->first;
@@ -147,7 +168,7 @@ static void run_first(sr__sim_queue *queue) {
     queue->running = true;
     if (queue->failed == SR_OK || command->always) {
         pthread_mutex_unlock(&queue->lock);
-        status = command->run(command, &err);
+        status = run_told(command, &err);
         command->free(command);
         pthread_mutex_lock(&queue->lock);
     } else {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "sched_run/trace.h"
 
 /* ---- points: moments in a queue, each reached once -------------------------------------------------------------- */
 
@@ -40,7 +41,12 @@ struct sr__sim_command {
     void (*skipped)(sr__sim_command *command, const sr_error *why); /* an earlier one failed; NULL: nothing to do */
     void (*free)(sr__sim_command *command);
     bool always; /* runs after a failure too: others wait for it */
+    sr_trace *trace;     /* which learns of it when it has run, with the times of that; NULL: nobody does */
+    sr_trace_event told;
 };
+
+/* Part of what a running command does ends now: told as a wait, the rest begins. */
+void sr__sim_command_waited(sr__sim_command *command);
 
 /* Reaches / waits for the point, of which they take a reference of their own.  NULL: out of memory. */
 sr__sim_command *sr__sim_signal_new(sr__sim_point *point);

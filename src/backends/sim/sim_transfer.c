@@ -60,6 +60,7 @@ static void skip_send(sr__sim_command *command, const sr_error *why) {
 static sr_status run_receive(sr__sim_command *command, sr_error *err) {
     const transfer *t = (transfer *)command;
     sr__sim_point_wait(t->point);
+    sr__sim_command_waited(command);
     const sr_error *failure = &t->point->failure;
     if (failure->status == SR_OK) {
         memcpy(t->to, t->point->payload, t->size);
@@ -109,6 +110,7 @@ sr_status sr__sim_set_async(sr_backend *backend, sr_buffer *dst, const void *dat
     sr__sim_point *kept = sr__sim_point_new(size);
     transfer *t = kept ? transfer_new(run_move, kept, size) : NULL;
     if (t) {
+        sr__sim_tell(&t->command, backend, SR_TRACE_COPY, size);
         memcpy(kept->payload, data, size);
         t->from = kept->payload;
         t->to = sr__buffer_memory(dst) + offset;
@@ -131,6 +133,7 @@ sr_status sr__sim_get_async(sr_backend *backend, const sr_buffer *src, void *dat
     }
     transfer *t = transfer_new(run_move, NULL, size);
     if (t) {
+        sr__sim_tell(&t->command, backend, SR_TRACE_COPY, size);
         t->from = sr__buffer_memory(src) + offset;
         t->to = data;
     }
@@ -164,6 +167,8 @@ sr_status sr__sim_copy_async(sr_backend *src_backend, sr_backend *dst_backend, c
         goto done; /* not enough memory to queue it: the caller copies at once */
     }
     send->command.skipped = skip_send;
+    sr__sim_tell(&send->command, src_backend, SR_TRACE_COPY, size);
+    sr__sim_tell(&receive->command, dst_backend, SR_TRACE_COPY, size);
     send->from = sr__buffer_memory(src->buffer) + src->offset;
     receive->to = sr__buffer_memory(dst->buffer) + dst->offset;
     SR_TRY(count_both(src, dst, size, err));
