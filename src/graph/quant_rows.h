@@ -1,7 +1,8 @@
 /*
  * quant_rows.h - the row converters of the single families of types, for quant.c to put into its table.
  *
- * Layer: graph.  Internal to the quant files.  `n` is the number of values, a multiple of the type's block.
+ * Layer: graph.  Internal to the quant files and to the kernels that unpack blocks.  `n` is the number of values, a
+ * multiple of the type's block.
  */
 #ifndef SR_QUANT_ROWS_H
 #define SR_QUANT_ROWS_H
