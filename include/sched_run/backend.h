@@ -226,8 +226,8 @@ struct sr_backend {
     void *context;
     sr_trace *trace;              /* where it tells what it does, NULL: nowhere; see sr_backend_set_trace */
     sr_trace_subject subject;     /* of what it is given next; set by who drives it, where there is a trace */
-    sr_abort_callback abort;      /* NULL: nobody stops it; see sr_backend_set_abort */
-    void *abort_user;
+    sr_abort_callback stop;      /* NULL: nobody stops it; see sr_backend_set_abort */
+    void *stop_user;
 };
 
 /*
@@ -250,7 +250,7 @@ SR_API void sr_backend_set_threads(sr_backend *backend, int n_threads);
  * compute then ends with SR_ABORTED and details node, op.  Both wait until nothing is queued.
  */
 SR_API void sr_backend_set_trace(sr_backend *backend, sr_trace *trace);
-SR_API void sr_backend_set_abort(sr_backend *backend, sr_abort_callback abort, void *user);
+SR_API void sr_backend_set_abort(sr_backend *backend, sr_abort_callback stop, void *user);
 SR_API sr_status sr_backend_synchronize(sr_backend *backend, sr_error *err);
 /* Queues if the backend can, else synchronizes it and copies at once. */
 SR_API sr_status sr_backend_set_async(sr_backend *backend, sr_buffer *dst, const void *data, size_t offset, size_t size,

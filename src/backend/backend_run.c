@@ -27,10 +27,10 @@ void sr_backend_set_trace(sr_backend *backend, sr_trace *trace) {
     backend->subject = (sr_trace_subject){.split = -1};
 }
 
-void sr_backend_set_abort(sr_backend *backend, sr_abort_callback abort, void *user) {
+void sr_backend_set_abort(sr_backend *backend, sr_abort_callback stop, void *user) {
     sr_backend_synchronize(backend, NULL);
-    backend->abort = abort;
-    backend->abort_user = user;
+    backend->stop = stop;
+    backend->stop_user = user;
 }
 
 sr_status sr_backend_synchronize(sr_backend *backend, sr_error *err) {

@@ -18,8 +18,8 @@ char *sr__storage_memory(const sr_storage *storage) {
     return data ? data + storage->offset : NULL;
 }
 
-sr_status sr__check_abort_callback(sr_abort_callback abort, void *user, const sr_tensor *next, sr_error *err) {
-    if (!abort || !abort(user)) {
+sr_status sr__check_abort_callback(sr_abort_callback stop, void *user, const sr_tensor *next, sr_error *err) {
+    if (!stop || !stop(user)) {
         return SR_OK;
     }
     (void)sr__fail(err, SR_ABORTED, "stopped before node '%s' (%s)", next->name, sr_tensor_op_desc(next));
@@ -29,7 +29,7 @@ sr_status sr__check_abort_callback(sr_abort_callback abort, void *user, const sr
 }
 
 sr_status sr__check_abort(const sr_backend *backend, const sr_tensor *next, sr_error *err) {
-    return sr__check_abort_callback(backend->abort, backend->abort_user, next, err);
+    return sr__check_abort_callback(backend->stop, backend->stop_user, next, err);
 }
 
 static sr_status fail_destination(const sr_tensor *node, const sr_buffer_type *type, sr_error *err) {

@@ -21,7 +21,7 @@ char *sr__storage_memory(const sr_storage *storage);
 /* SR_ABORTED, "stopped before node ..", once the backend's caller wants it to stop. */
 sr_status sr__check_abort(const sr_backend *backend, const sr_tensor *next, sr_error *err);
 /* The same for who has only the callback; NULL: never. */
-sr_status sr__check_abort_callback(sr_abort_callback abort, void *user, const sr_tensor *next, sr_error *err);
+sr_status sr__check_abort_callback(sr_abort_callback stop, void *user, const sr_tensor *next, sr_error *err);
 /* SR_UNREACHABLE names the first node whose destination its backend cannot reach. */
 sr_status sr__check_destinations(const sr_backend *backend, const sr_graph_view *view, sr_error *err);
 /* Waits for what is queued on the foreign memory that the view's nodes read. */

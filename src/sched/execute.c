@@ -309,7 +309,7 @@ done:
 
 static sr_status check_abort(const execution *x, int s) {
     const sr_sched *sched = x->sched;
-    if (!sched->abort || !sched->abort(sched->abort_user)) {
+    if (!sched->stop || !sched->stop(sched->stop_user)) {
         return SR_OK;
     }
     sr__fail(x->err, SR_ABORTED, "stopped before split %d of %d", s, (int)sched->n_splits);

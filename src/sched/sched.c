@@ -330,8 +330,8 @@ void sr_sched_set_eval_callback(sr_sched *s, sr_eval_callback callback, void *us
 }
 
 void sr_sched_set_abort_callback(sr_sched *s, sr_abort_callback callback, void *user) {
-    s->abort = callback;
-    s->abort_user = user;
+    s->stop = callback;
+    s->stop_user = user;
     for (int b = 0; b < s->n_backends; b++) {
         sr_backend_set_abort(s->backends[b], callback, user);
     }

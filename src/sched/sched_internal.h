@@ -112,8 +112,8 @@ struct sr_sched {
     size_t copied_cap;
     uint8_t *split_done; /* by split: the last execution has run it, or at least handed it over */
     size_t split_done_cap;
-    sr_abort_callback abort;
-    void *abort_user;
+    sr_abort_callback stop;
+    void *stop_user;
     sr_trace *trace;
 
     sr_layout layout;

@@ -52,7 +52,7 @@ static sr_status prepare_pool(const sr_backend *backend, sr_error *err) {
         SR_TRY(sr__pool_new(cpu->n_threads, &cpu->pool, err));
     }
     SR_TRY(sr__pool_set_threads(cpu->pool, cpu->n_threads, err));
-    sr__pool_set_abort(cpu->pool, backend->abort, backend->abort_user);
+    sr__pool_set_abort(cpu->pool, backend->stop, backend->stop_user);
 done:
     return status;
 }
