@@ -65,7 +65,7 @@ sr_status sr__pool_new(int n_threads, sr__pool **out_pool, sr_error *err);
 int sr__pool_threads(const sr__pool *pool);
 sr_status sr__pool_set_threads(sr__pool *pool, int n_threads, sr_error *err);
 /* Asked between nodes; NULL: never. Whoever computes with the pool sets it while nothing is computed. */
-void sr__pool_set_abort(sr__pool *pool, sr_abort_callback abort, void *user);
+void sr__pool_set_abort(sr__pool *pool, sr_abort_callback stop, void *user);
 void sr__pool_free(sr__pool *pool);
 /*
  * Computes the view's nodes in order.  resolve turns storage into a host address (NULL: not reachable from here, which

@@ -30,8 +30,8 @@ struct sr__pool {
     int n_members;
     char *scratch_block;
     size_t scratch_cap;
-    sr_abort_callback abort;
-    void *abort_user;
+    sr_abort_callback stop;
+    void *stop_user;
 };
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
@@ -136,9 +136,9 @@ sr_status sr__pool_set_threads(sr__pool *pool, int n_threads, sr_error *err) {
     return start_workers(pool, n_threads, err);
 }
 
-void sr__pool_set_abort(sr__pool *pool, sr_abort_callback abort, void *user) {
-    pool->abort = abort;
-    pool->abort_user = user;
+void sr__pool_set_abort(sr__pool *pool, sr_abort_callback stop, void *user) {
+    pool->stop = stop;
+    pool->stop_user = user;
 }
 
 void sr__pool_free(sr__pool *pool) {
@@ -292,7 +292,7 @@ static sr_status compute_node(sr__pool *pool, const resolver *r, int32_t id, sr_
     if (op == SR_OP_NONE || sr_op_is_view(op) || (node->flags & SR_FLAG_COMPUTE) == 0 || sr_tensor_is_empty(node)) {
         return SR_OK;
     }
-    sr_status status = sr__check_abort_callback(pool->abort, pool->abort_user, node, err);
+    sr_status status = sr__check_abort_callback(pool->stop, pool->stop_user, node, err);
     if (status != SR_OK) {
         return status;
     }
