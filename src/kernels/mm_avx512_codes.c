@@ -7,6 +7,7 @@
  */
 #if defined(__x86_64__)
 
+#include "graph/quant.h"
 #include "kernels/mm_avx512.h"
 #include "kernels/mm_isa.h"
 
@@ -17,7 +18,7 @@ enum { ROWS = SR__CODES_ROWS, COLS = SR__CODES_COLS };
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-/* 32 values; what is not finite makes the whole block NaN, and what is next to nothing makes it zero. */
+/* 32 values as a block of q8_0, whose scale is kept as f16; what is not finite makes the whole block NaN. */
 AVX512 static void quantize_block(const float *x, int8_t *codes, float *scale) {
     const __m512 v0 = _mm512_loadu_ps(x), v1 = _mm512_loadu_ps(x + 16);
     const __m512 zero = _mm512_setzero_ps();
@@ -31,7 +32,7 @@ AVX512 static void quantize_block(const float *x, int8_t *codes, float *scale) {
     }
     const float amax = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(v0), _mm512_abs_ps(v1)));
     const __m512 id = _mm512_set1_ps(amax > 1e-30f ? 127.0f / amax : 0.0f);
-    *scale = amax / 127.0f;
+    *scale = sr__f16_to_f32(sr__f32_to_f16(amax / 127.0f));
     const __m128i c0 = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(v0, id)));
     const __m128i c1 = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(v1, id)));
     _mm_storeu_si128((__m128i *)(void *)codes, c0);

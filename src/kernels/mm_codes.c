@@ -5,6 +5,9 @@
  */
 #include "kernels/mm_codes.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "graph/quant_rows.h"
 
 static const sr__codes_type TYPES[SR_TYPE_COUNT] = {
@@ -87,5 +90,80 @@ void sr__codes_column_take(int b_type, const uint8_t *row, int64_t k, const sr__
             codes = block + header;
         }
         memcpy(column->codes + 32 * b, codes, 32);
+    }
+}
+
+/* ---- rounding columns -------------------------------------------------------------------------------------------- */
+
+/* Nearest, halves to even, for |v| < 2^22. */
+static int32_t nearest(float v) {
+    const float shifted = v + 12582912.0f;
+    int32_t bits;
+    memcpy(&bits, &shifted, sizeof(bits));
+    return (bits & 0x7FFFFF) - 0x400000;
+}
+
+/* The value of largest magnitude, with its sign; NAN if any is not finite. */
+static float extreme(const float *x, int n) {
+    float most = 0.0f, value = 0.0f;
+    for (int i = 0; i < n; i++) {
+        const float a = fabsf(x[i]);
+        if (!(a <= FLT_MAX)) {
+            return NAN;
+        }
+        if (a > most) {
+            most = a;
+            value = x[i];
+        }
+    }
+    return value;
+}
+
+/* One block of n values that share d; id = 1/d as the reference gets it. */
+static void round_block(const float *x, int n, float id, float d, int8_t *codes, float *scale) {
+    for (int i = 0; i < n; i++) {
+        const int32_t code = nearest(x[i] * id);
+        codes[i] = (int8_t)(code > 127 ? 127 : code);
+    }
+    for (int i = 0; i < n / 32; i++) {
+        scale[i] = d;
+    }
+}
+
+void sr__codes_quantize(int a_type, const float *x, int64_t k, int8_t *codes, float *scale) {
+    const bool super = sr__type_companion(a_type) == SR_TYPE_Q8_K;
+    const int n = super ? 256 : 32;
+    for (int64_t i = 0; i < k; i += n) {
+        const float most = extreme(x + i, n);
+        float id = 0.0f, d = 0.0f;
+        if (most != 0.0f && super) {
+            id = -127.0f / most;
+            d = 1.0f / id;
+        } else if (most != 0.0f) {
+            id = 127.0f / fabsf(most);
+            d = sr__f16_to_f32(sr__f32_to_f16(fabsf(most) / 127.0f));
+        }
+        if (isnan(most) || isinf(id)) { /* nothing sensible is left; a reciprocal that overflows leaves zeros */
+            memset(codes + i, 0, (size_t)n);
+            for (int b = 0; b < n / 32; b++) {
+                scale[i / 32 + b] = isnan(most) ? NAN : 0.0f;
+            }
+            continue;
+        }
+        round_block(x + i, n, id, d, codes + i, scale + i / 32);
+    }
+    memset(codes + k, 0, (size_t)(sr__codes_padded(k) - k));
+    memset(scale + k / 32, 0, (size_t)((sr__codes_padded(k) - k) / 32) * sizeof(float));
+}
+
+void sr__codes_round(int a_type, const float *x, int64_t k, float *out) {
+    int8_t codes[256];
+    float scale[8];
+    for (int64_t i = 0; i < k; i += 256) {
+        const int64_t n = k - i < 256 ? k - i : 256;
+        sr__codes_quantize(a_type, x + i, n, codes, scale);
+        for (int64_t j = 0; j < n; j++) {
+            out[i + j] = (float)codes[j] * scale[j / 32];
+        }
     }
 }

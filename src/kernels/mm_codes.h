@@ -47,6 +47,12 @@ void sr__codes_column_finish(const sr__codes_type *type, int64_t k, const sr__co
 /* Codes and scales of a row of q8_0, q8_1 or q8_K as they are stored. */
 void sr__codes_column_take(int b_type, const uint8_t *row, int64_t k, const sr__codes_column *column);
 
+/* k values to codes and scales as the reference's CPU turns a column into the companion of a_type: q8_0 blocks of 32
+ * with halves to even and an f16 scale, or q8_K blocks of 256 with an f32 scale of its own sign. */
+void sr__codes_quantize(int a_type, const float *x, int64_t k, int8_t *codes, float *scale);
+/* The values that are left of x after that. */
+void sr__codes_round(int a_type, const float *x, int64_t k, float *out);
+
 static inline int64_t sr__codes_padded(int64_t k) { return (k + 255) / 256 * 256; }
 
 #endif

@@ -94,7 +94,7 @@ static plan make_plan(const sr__kernel_args *args, int n_threads) {
     p.shape.m = a->ne[1];
     p.shape.a_nb1 = a->nb[1];
     const bool half = a->type == SR_TYPE_F16 || a->type == SR_TYPE_BF16;
-    p.convert = p.shape.codes != NULL || half || b->type != SR_TYPE_F32;
+    p.convert = p.shape.codes != NULL || half || sr_type_get(a->type)->quantized || b->type != SR_TYPE_F32;
     p.column_size = p.shape.codes != NULL ? sr__codes_column_size(p.shape.codes, p.shape.k)
                                           : ((size_t)p.shape.k * sizeof(float) + 63) / 64 * 64;
     p.column_size = p.column_size > 0 ? p.column_size : 64;
@@ -149,13 +149,22 @@ static void round_floats(int type, const float *src, float *dst, int64_t n) {
     }
 }
 
+/* Eight bits, as the companion type has them; the set's own way where it has one for blocks of 32. */
+static void quantize_column(const plan *p, const float *row, const sr__codes_column *column) {
+    if (sr__type_companion(p->shape.a_type) == SR_TYPE_Q8_K) {
+        sr__codes_quantize(p->shape.a_type, row, p->shape.k, column->codes, column->scale);
+    } else {
+        p->shape.isa->codes->quantize(row, p->shape.k, column->codes, column->scale);
+    }
+}
+
 static void convert_column(const plan *p, const char *row, char *out) {
     const int b_type = p->args->src[1].tensor->type;
     const int64_t k = p->shape.k;
     if (p->shape.codes != NULL) {
         const sr__codes_column column = sr__codes_column_at(p->shape.codes, k, out);
         if (b_type == SR_TYPE_F32) {
-            p->shape.isa->codes->quantize((const float *)(const void *)row, k, column.codes, column.scale);
+            quantize_column(p, (const float *)(const void *)row, &column);
         } else {
             sr__codes_column_take(b_type, (const uint8_t *)row, k, &column);
         }
@@ -163,7 +172,9 @@ static void convert_column(const plan *p, const char *row, char *out) {
         return;
     }
     float *dst = (float *)(void *)out;
-    if (b_type == SR_TYPE_F32) {
+    if (b_type == SR_TYPE_F32 && sr_type_get(p->shape.a_type)->quantized) {
+        sr__codes_round(p->shape.a_type, (const float *)(const void *)row, k, dst);
+    } else if (b_type == SR_TYPE_F32) {
         round_floats(p->shape.a_type, (const float *)(const void *)row, dst, k);
     } else if (sr__type_can_read(b_type)) {
         sr__row_to_f32(b_type, row, dst, k);
