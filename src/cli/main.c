@@ -71,7 +71,7 @@ static int run_command(const cli_command *command, const cli_options *options, b
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with its message and exit status */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit status 2, no message */
     const cli_command *command = argc > 1 ? cli_find_command(argv[1]) : NULL;
     const bool named = command != NULL;
     cli_options options;

@@ -98,7 +98,7 @@ bool cli_output_close(cli_output *output) {
         fail_output(output);
     }
     output->file = NULL;
-    if (output->failed) {
+    if (output->failed && output->error != EPIPE) { /* a reader that has seen enough needs no message */
         cli_message("%s cannot be written: %s", output->path != NULL ? output->path : "standard output",
                     strerror(output->error));
     }

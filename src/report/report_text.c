@@ -33,6 +33,33 @@ void sr__style_off(sr__str *s, const sr_report_options *options) {
 
 /* ---- header ----------------------------------------------------------------------------------------------------- */
 
+/* A paragraph, two columns in, broken at spaces. */
+static void put_wrapped(sr__str *s, const char *text, int width) {
+    int column = 0;
+    while (*text != '\0') {
+        const size_t n = strcspn(text, " ");
+        char *word = sr__strndup(text, n);
+        const int columns = word != NULL ? sr__name_width(word) : 0;
+        if (column == 0 || column + 1 + columns > width) {
+            sr__str_puts(s, column == 0 ? "  " : "\n  ");
+            column = 2 + columns;
+        } else {
+            sr__str_puts(s, " ");
+            column += 1 + columns;
+        }
+        if (word == NULL) {
+            s->failed = true;
+            return;
+        }
+        sr__put_name(s, word);
+        sr__free(word);
+        text += n + strspn(text + n, " ");
+    }
+    if (column > 0) {
+        sr__str_puts(s, "\n");
+    }
+}
+
 sr_status sr_report_text_begin(const sr_description *description, const sr_report_options *options, sr_sink *sink,
                                sr_error *err) {
     sr__out out;
@@ -50,11 +77,7 @@ sr_status sr_report_text_begin(const sr_description *description, const sr_repor
         sr__put_name(s, machine->backends[b]->name);
     }
     sr__str_puts(s, "\n");
-    const char *text = sr_description_text(description);
-    if (text[0] != '\0') {
-        sr__put_name(s, text);
-        sr__str_puts(s, "\n");
-    }
+    put_wrapped(s, sr_description_text(description), sr__text_width(options));
     return sr__out_end(&out, err);
 }
 

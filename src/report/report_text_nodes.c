@@ -36,7 +36,9 @@ static void put_split_header(sr__text *text, int32_t i) {
     const sr_layout *layout = text->layout;
     const sr_split *split = &layout->splits[i];
     char title[80];
-    sr__str_puts(s, "\n");
+    if (i == 0 || text->options->debug_level >= 2) {
+        sr__str_puts(s, "\n");
+    }
     sr__style_on(s, text->options, SR__BOLD);
     int column = snprintf(title, sizeof(title), "split %d  ", (int)i);
     sr__str_puts(s, title);
