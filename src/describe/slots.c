@@ -8,8 +8,7 @@
  */
 #include "describe/loader.h"
 
-/* ---- collecting slots while graphs are built
- * ---------------------------------------------------------------------------- */
+/* ---- collecting slots while graphs are built --------------------------------------------------------------------- */
 
 static sr_status find_slot(sr__loader *ld, const char *name, int32_t buffer, int64_t occurrence, int32_t *out) {
     sr_description *d = ld->d;
@@ -59,8 +58,7 @@ done:
     return status;
 }
 
-/* ---- sizes and contents
- * --------------------------------------------------------------------------------------------------- */
+/* ---- sizes and contents ------------------------------------------------------------------------------------------ */
 
 const sr__data *sr__data_of(const sr__variant *v, int32_t tensor) {
     size_t low = 0, high = v->n_data;
@@ -96,8 +94,7 @@ static void measure(sr_description *d, const sr__variant *v) {
     }
 }
 
-/* ---- offsets and memory
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- offsets and memory ------------------------------------------------------------------------------------------ */
 
 /* How much of each of a buffer's physical buffers is taken. */
 typedef struct filling { size_t *sizes; size_t n, cap; } filling;
