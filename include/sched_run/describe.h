@@ -104,7 +104,11 @@ typedef struct sr_sched_settings {
     bool op_offload;
 } sr_sched_settings;
 
-/* SR_IO (cannot be read), SR_DESCRIPTION (wrong), SR_UNAVAILABLE (a device), SR_MEMORY, SR_ALLOCATION. */
+/*
+ * SR_IO (cannot be read), SR_DESCRIPTION (wrong), SR_USAGE (an option is wrong), SR_UNAVAILABLE (a device), SR_LIMIT (a
+ * repeat makes too much), SR_MEMORY, SR_ALLOCATION (a buffer).  -P goes before the buffer that a leaf names itself.
+ * Any thread may load.  The first load sets cJSON's memory hooks, which are the process's: to malloc and free for others.
+ */
 SR_API sr_status sr_description_load(const char *path, const sr_load_options *options, sr_description **out_description,
                                      sr_error *err);
 /* The same from memory; name is used in messages, directory resolves relative paths. */
@@ -126,7 +130,8 @@ SR_API sr_status sr_description_set_inputs(sr_description *description, const sr
                                            sr_error *err);
 
 /* The plain form: no params, expressions, repeats, conditions, placement or includes; every shape, stride and view
- * written out.  out_text is freed with free(). Expanding the result again gives the same text. */
+ * written out.  out_text is freed with free(). Expanding the result again gives the same text.  Paths stay relative
+ * to the file that was loaded. */
 SR_API sr_status sr_description_expand(const sr_description *description, char **out_text, sr_error *err);
 
 #ifdef __cplusplus
