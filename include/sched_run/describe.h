@@ -107,13 +107,15 @@ typedef struct sr_sched_settings {
 /*
  * SR_IO (cannot be read), SR_DESCRIPTION (wrong), SR_USAGE (an option is wrong), SR_UNAVAILABLE (a device), SR_LIMIT (a
  * repeat makes too much), SR_MEMORY, SR_ALLOCATION (a buffer).  -P goes before the buffer that a leaf names itself.
- * Any thread may load.  The first load sets cJSON's memory hooks, which are the process's: to malloc and free for others.
+ * Any thread may load.  The first load sets cJSON's memory hooks, which are the process's: to malloc and free for
+ * everybody else.
  */
 SR_API sr_status sr_description_load(const char *path, const sr_load_options *options, sr_description **out_description,
                                      sr_error *err);
 /* The same from memory; name is used in messages, directory resolves relative paths. */
 SR_API sr_status sr_description_load_text(const char *text, size_t length, const char *name, const char *directory,
-                                          const sr_load_options *options, sr_description **out_description, sr_error *err);
+                                          const sr_load_options *options, sr_description **out_description,
+                                          sr_error *err);
 SR_API void sr_description_free(sr_description *description);
 
 SR_API const char *sr_description_name(const sr_description *description);  /* `name`, or the file's base name */
