@@ -10,7 +10,7 @@ WERROR  ?= -Werror
 PKG_CONFIG ?= pkg-config
 
 # Debian packages: what the tool needs, what the tests need besides.
-DEPS_TOOL := gcc make pkg-config libcjson-dev graphviz libopenblas-dev
+DEPS_TOOL := gcc libc6-dev make pkg-config libcjson-dev graphviz libopenblas-dev
 DEPS_TEST := libcmocka-dev valgrind
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
