@@ -32,7 +32,7 @@ static int32_t any(wild *w) {
     return tensor_of(w, t)->type == SR_TYPE_F32 ? t : 0;
 }
 
-/* ---- the machine -------------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 static const char *const names[MAX_BACKENDS] = {"A", "B", "C", "D", "E", "F"};
 
@@ -111,9 +111,9 @@ static sr_status make_buffers(wild *w) {
     return status;
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* A node called an input is laid out first; of an op that may work in place it could get a source that is read later. */
+/* A node called an input is laid out first; one that may work in place could get a source that is read later. */
 static void draw_flags(wild *w, sr_tensor_spec *spec) {
     const bool leaf = spec->op == SR_OP_NONE;
     spec->flags |= chance(w, 10) ? SR_FLAG_OUTPUT : 0u;
@@ -291,8 +291,9 @@ static void add_rope(wild *w) {
 }
 
 static sr_status make_graph(wild *w) {
-    static void (*const menu[])(wild *w) = {add_leaf,        add_leaf,        add_leaf, add_opaque, add_opaque, add_opaque,
-                                            add_elementwise, add_elementwise, add_copy, add_view,   add_view,   add_rope};
+    static void (*const menu[])(wild *w) = {add_leaf,   add_leaf,        add_leaf,        add_opaque,
+                                            add_opaque, add_opaque,      add_elementwise, add_elementwise,
+                                            add_copy,   add_view,        add_view,        add_rope};
     const int64_t n = 1 + draw(w, chance(w, 30) ? 8 : MAX_NODES);
     add_leaf(w);
     for (int64_t i = 0; i < n && w->status == SR_OK; i++) {

@@ -24,7 +24,7 @@
         }                                                                                            \
     } while (0)
 
-/* ---- splits --------------------------------------------------------------------------------------------------------- */
+/* ---- splits ------------------------------------------------------------------------------------------------------ */
 
 void rules_check_splits(const gen_case *c, const sr_layout *l) {
     const sr_graph *graph = c->graph;
@@ -53,7 +53,7 @@ void rules_check_splits(const gen_case *c, const sr_layout *l) {
     CHECK(c, position == l->view.n_nodes && l->split_nodes[l->n_splits] == position, "%d", (int)position);
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static bool can_read(const gen_case *c, const sr_layout *l, int backend, int32_t t) {
     const sr_tensor *tensor = &c->graph->tensors[t];
@@ -90,7 +90,8 @@ static void check_source(const gen_case *c, const sr_layout *l, int s, int32_t n
     CHECK(c, sr_view_is_extra(&l->view, has), "source %d of '%s' is %d", j, graph->tensors[node].name, (int)has);
     const sr_extra *extra = &l->view.extra[has - graph->n_tensors];
     CHECK(c, extra->kind == SR_EXTRA_COPY && extra->of == source, "source %d of '%s'", j, graph->tensors[node].name);
-    CHECK(c, extra->backend == backend && extra->slot == l->cur_copy, "source %d of '%s'", j, graph->tensors[node].name);
+    CHECK(c, extra->backend == backend && extra->slot == l->cur_copy, "source %d of '%s'", j,
+          graph->tensors[node].name);
     CHECK(c, l->backend_of[source] != backend, "'%s' is copied to where it is", graph->tensors[source].name);
     CHECK(c, !can_read(c, l, backend, source), "'%s' is copied although it can be read", graph->tensors[source].name);
     CHECK(c, is_copied(l, s, source), "no split copies '%s'", graph->tensors[source].name);
@@ -102,8 +103,8 @@ static void check_input(const gen_case *c, const sr_layout *l, int s, int32_t k)
     int reads = 0;
     CHECK(c, sr_view_is_extra(&l->view, copy), "input %d of split %d", (int)k, s);
     const sr_extra *extra = &l->view.extra[copy - c->graph->n_tensors];
-    CHECK(c, extra->of == input && extra->backend == split->backend && extra->slot == l->cur_copy, "input %d of split %d",
-          (int)k, s);
+    CHECK(c, extra->of == input && extra->backend == split->backend && extra->slot == l->cur_copy,
+          "input %d of split %d", (int)k, s);
     for (int32_t other = 0; other < place; other++) {
         CHECK(c, l->input_copies[other] != copy, "'%s' is copied twice", c->graph->tensors[input].name);
     }
@@ -116,7 +117,8 @@ static void check_input(const gen_case *c, const sr_layout *l, int s, int32_t k)
     CHECK(c, reads > 0, "nothing in split %d reads the copy of '%s'", s, c->graph->tensors[input].name);
     /* in the graph as allocated: what keeps the input alive, then the copy */
     const int32_t at = l->split_nodes[s] - 2 * (split->n_inputs - k), dependency = l->view.nodes[at];
-    CHECK(c, sr_view_is_extra(&l->view, dependency) && l->view.nodes[at + 1] == copy, "input %d of split %d", (int)k, s);
+    CHECK(c, sr_view_is_extra(&l->view, dependency) && l->view.nodes[at + 1] == copy, "input %d of split %d", (int)k,
+          s);
     const sr_extra *keeps = &l->view.extra[dependency - c->graph->n_tensors];
     CHECK(c, keeps->kind == SR_EXTRA_DEPENDENCY && keeps->of == input, "input %d of split %d", (int)k, s);
     CHECK(c, l->node_ids[at] == l->backend_of[input] && l->node_ids[at + 1] == split->backend, "input %d of split %d",
@@ -160,7 +162,7 @@ void rules_check_copies(const gen_case *c, const sr_layout *l) {
     }
 }
 
-/* ---- two layouts -------------------------------------------------------------------------------------------------- */
+/* ---- two layouts ------------------------------------------------------------------------------------------------- */
 
 static bool same(const void *a, const void *b, size_t n, size_t size) { return n == 0 || memcmp(a, b, n * size) == 0; }
 

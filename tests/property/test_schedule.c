@@ -80,7 +80,7 @@ static void fail_at(const gen_case *c, const char *what, int32_t tensor) {
              tensor >= 0 ? c->graph->tensors[tensor].id : "-");
 }
 
-/* ---- with the naive scheduler ---------------------------------------------------------------------------------------- */
+/* ---- with the naive scheduler ------------------------------------------------------------------------------------ */
 
 static naive_answer *ask_naive(const gen_case *c, const sr_sched_params *params) {
     const naive_problem problem = {.machine = c->machine,
@@ -169,7 +169,7 @@ static void decides_as_the_naive_scheduler(void **state) {
     assert_true((uint64_t)n_failed < n_seeds / 2 + 1); /* most cases have something to compare */
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------------ */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static void layouts_keep_the_rules(void **state) {
     (void)state;
