@@ -166,8 +166,9 @@ $(BENCH_BINS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsched_run.a
 .PHONY: demo
 demo: deps ## install what is missing, build, run an example
 	@$(MAKE) --no-print-directory all
-	@echo; echo "\$$ $(BUILD)/sched-run graphs/models/llama.json"; echo
-	@$(BUILD)/sched-run graphs/models/llama.json
+	@for run in "graphs/teaching/3-best.json" "-d 1 -p n_tokens=1 graphs/models/llama-2gpu.json"; do \
+	  echo; echo "\$$ $(BUILD)/sched-run $$run"; echo; $(BUILD)/sched-run $$run || exit 1; done
+	@echo; echo "Next: README.md, graphs/README.md, $(BUILD)/sched-run help"
 
 .PHONY: deps
 deps: ## install the Debian packages that are missing
