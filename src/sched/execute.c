@@ -14,6 +14,7 @@ typedef struct execution {
     size_t ids_cap;
     uint8_t *used;      /* by expert */
     size_t used_cap;
+    int64_t n_expert;   /* how many `used` tells of: products may share ids, and differ in this */
     int split;          /* being run */
     sr_error *err;
 } execution;
@@ -144,6 +145,7 @@ static sr_status read_used(execution *x, int32_t ids, int backend, int64_t n_exp
         }
     }
     x->ids_of = ids;
+    x->n_expert = n_expert;
 done:
     return status;
 }
@@ -187,8 +189,9 @@ static sr_status copy_experts(execution *x, const sr_split *split, int s, int32_
     sr_status status;
     SR_TRY(synchronize(x, x->sched->backend_of[input]));
     const int32_t ids = find_ids(x, split, k, sr_view_src(x->view, node, 2), &backend);
-    if (ids != x->ids_of) {
-        SR_TRY(read_used(x, ids, backend, sr_view_tensor(x->view, input)->ne[2]));
+    const int64_t n_expert = sr_view_tensor(x->view, input)->ne[2];
+    if (ids != x->ids_of || n_expert != x->n_expert) {
+        SR_TRY(read_used(x, ids, backend, n_expert));
     }
     tell_subject(x, input);
     SR_TRY(copy_used(x, split->backend, input, copy, copied));
