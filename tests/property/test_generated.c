@@ -1,5 +1,6 @@
 /*
- * test_generated.c - graphs of the generator: the same for the same seed, and the same values on every machine.
+ * test_generated.c - graphs of the generator: the same for the same seed, and the same values on every machine, with any
+ * number of threads and copies, with events and without.
  *
  * Layer: tests.  SR_SEEDS in the environment sets how many seeds are tried, SR_SEED the first one.
  */
@@ -94,37 +95,61 @@ static void seeds_decide(void **state) {
     }
 }
 
-/* Wherever nodes run and whatever is copied, the values are those of one CPU that does everything. */
+static void set_threads(const gen_case *c, int n_threads) {
+    for (int b = 0; b < c->machine->n_backends; b++) {
+        sr_backend_set_threads(c->machine->backends[b], n_threads);
+    }
+}
+
+/* On a fresh scheduler, often enough that every copy slot has its turn and the first comes again. */
+static void check_values(const gen_case *c, const uint64_t *want, int n_copies, const char *what) {
+    sr_sched *sched = new_sched(c, n_copies);
+    for (int run = 0; run < (n_copies > 1 ? n_copies + 1 : 1); run++) {
+        uint64_t *got = results(c, sched);
+        compare(c, want, got, what);
+        free(got);
+    }
+    sr_sched_free(sched);
+}
+
+/* What one CPU with one thread gives that does everything. */
+static uint64_t *values_of_cpu(gen_params params) {
+    params.n_backends = 1;
+    gen_case *c = new_case(&params);
+    set_threads(c, 1);
+    sr_sched *sched = new_sched(c, 1);
+    uint64_t *want = results(c, sched);
+    sr_sched_free(sched);
+    set_threads(c, 4);
+    check_values(c, want, 1, "with 4 threads");
+    gen_free(c);
+    return want;
+}
+
+/* Wherever nodes run and whatever is copied, the values are those of the CPU alone. */
 static void values_do_not_depend_on_the_machine(void **state) {
     (void)state;
     for (uint64_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
-        gen_params params, alone;
+        gen_params params;
         gen_params_init(&params, seed);
-        alone = params;
-        alone.n_backends = 1;
-        gen_case *cpu = new_case(&alone), *many = new_case(&params);
-        sr_sched *cpu_sched = new_sched(cpu, 1), *many_sched = new_sched(many, 1), *piped = new_sched(many, 3);
-        uint64_t *want = results(cpu, cpu_sched), *got = results(many, many_sched);
-        compare(many, want, got, "on several backends");
-        free(got);
-        for (int run = 0; run < 3; run++) {
-            got = results(many, piped);
-            compare(many, want, got, "with pipeline copies");
-            free(got);
+        uint64_t *want = values_of_cpu(params);
+        for (int how = 0; how < 2; how++) {
+            params.events = how == 0 ? GEN_ALL_EVENTS : GEN_NO_EVENTS;
+            gen_case *many = new_case(&params);
+            set_threads(many, how == 0 ? 4 : 1);
+            check_values(many, want, 1, "on several backends");
+            set_threads(many, how == 0 ? 1 : 4);
+            check_values(many, want, 2 + (int)(seed % 3), "with pipeline copies");
+            gen_free(many);
         }
         free(want);
-        sr_sched_free(cpu_sched);
-        sr_sched_free(many_sched);
-        sr_sched_free(piped);
-        gen_free(cpu);
-        gen_free(many);
     }
 }
 
 int main(void) {
     const char *first = getenv("SR_SEED"), *n = getenv("SR_SEEDS");
     first_seed = first != NULL ? strtoull(first, NULL, 10) : 1;
-    n_seeds = n != NULL ? strtoull(n, NULL, 10) : 60;
+    n_seeds = n != NULL ? strtoull(n, NULL, 10) : 40;
     const struct CMUnitTest tests[] = {cmocka_unit_test(seeds_decide),
                                        cmocka_unit_test(values_do_not_depend_on_the_machine)};
     return cmocka_run_group_tests(tests, NULL, NULL);
