@@ -22,7 +22,9 @@ static bool grow_ids(int16_t **ids, size_t *cap, size_t n) {
     if (!sr__grow(ids, cap, n, sizeof(**ids))) {
         return false;
     }
-    memset(*ids + old, 0, (*cap - old) * sizeof(**ids));
+    if (*cap > old) {
+        memset(*ids + old, 0, (*cap - old) * sizeof(**ids));
+    }
     return true;
 }
 
