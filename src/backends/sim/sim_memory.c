@@ -18,8 +18,10 @@ sr_status sr__sim_count_transfer(sr__sim_device *sim, size_t size, sr_error *err
     if (!fails) {
         return SR_OK;
     }
-    return sr__fail(err, SR_COMPUTE, "copy %lld of '%s', of %zu bytes, failed as the description asks", (long long)nth,
-                    sim->config->name, size);
+    sr__fail(err, SR_COMPUTE, "copy %lld of '%s', of %zu bytes, failed as the description asks", (long long)nth,
+             sim->config->name, size);
+    sr__error_text(err, "backend", sim->config->name);
+    return SR_COMPUTE;
 }
 
 static sr_status transfer(const sr_buffer *buffer, size_t size, sr_error *err) {
