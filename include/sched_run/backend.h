@@ -268,8 +268,8 @@ SR_API sr_status sr_backend_copy_async(sr_backend *src_backend, sr_backend *dst_
 SR_API sr_status sr_backend_compute_async(sr_backend *backend, const sr_graph_view *view, sr_error *err);
 SR_API sr_status sr_backend_compute(sr_backend *backend, const sr_graph_view *view, sr_error *err);
 /*
- * A plan: a view prepared once, to be computed many times.  The graph, its memory and the arrays of the view stay as they
- * are while the plan lives; it is freed before its backend.  Backends without plans of their own compute the view.
+ * A plan: a view prepared once, to be computed many times.  The graph, its memory and the arrays of the view stay as
+ * they are while the plan lives; it is freed before its backend.  Backends without plans of their own compute the view.
  */
 SR_API sr_status sr_backend_plan_new(sr_backend *backend, const sr_graph_view *view, sr_graph_plan **out_plan,
                                      sr_error *err);

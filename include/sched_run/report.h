@@ -6,6 +6,7 @@
 #ifndef SCHED_RUN_REPORT_H
 #define SCHED_RUN_REPORT_H
 
+#include "analyze.h"
 #include "describe.h"
 #include "sched.h"
 
@@ -32,6 +33,9 @@ typedef struct sr_run_result {
     const sr_run *run;
     const sr_layout *layout;
     const sr_error *error;
+    const sr_trace_summary *times;   /* where the time went, NULL: not told */
+    sr_value *const *values;         /* to be shown, in order */
+    int n_values;
 } sr_run_result;
 
 /* Byte for byte what the reference prints with GGML_SCHED_DEBUG=level and its causes compiled in. */
@@ -45,6 +49,47 @@ SR_API sr_status sr_report_text_run(const sr_run_result *result, const sr_report
 SR_API sr_status sr_report_json_begin(const sr_description *description, bool lines, sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_json_run(const sr_run_result *result, bool lines, bool first, sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_json_end(bool lines, sr_sink *sink, sr_error *err);
+/*
+ * A tensor's value as people read arrays: the last dimension outermost, long extents cut in the middle (verbose:
+ * never), under a line that says what it is.  Types that are not plain numbers are shown as the numbers they stand for.
+ */
+SR_API sr_status sr_report_value(const sr_graph *graph, const sr_value *value, const sr_report_options *options,
+                                 sr_sink *sink, sr_error *err);
+/*
+ * The value as a .npy file of version 1.0, in C order: shape (ne[n-1], ..., ne[0]) without the extents of 1 beyond the
+ * last larger one.  f16, f32, f64 and the integers keep their type, all others become f32.
+ */
+SR_API sr_status sr_report_npy(const sr_value *value, sr_sink *sink, sr_error *err);
+
+/* One graph compared on two backends, which the names are of; error as for a run. */
+typedef struct sr_compare_result {
+    const sr_run *run;
+    const char *a, *b;
+    const sr_comparison *comparison;
+    const sr_error *error;
+    bool drift;   /* errors added up */
+} sr_compare_result;
+
+SR_API sr_status sr_report_text_compare(const sr_compare_result *result, const sr_report_options *options,
+                                        sr_sink *sink, sr_error *err);
+/* A run of the JSON report, with the key "compare". */
+SR_API sr_status sr_report_json_compare(const sr_compare_result *result, bool lines, bool first, sr_sink *sink,
+                                        sr_error *err);
+
+/* ---- traces: Chrome's JSON, which Perfetto opens ----------------------------------------------------------------- */
+
+/* Zero-initialise but for the sink; a process for each description, a thread for the host and for each backend. */
+typedef struct sr_trace_report {
+    sr_sink *sink;
+    uint64_t origin;   /* time 0 of the file, set by the first trace */
+    int n_processes;
+} sr_trace_report;
+
+SR_API sr_status sr_report_trace_begin(sr_trace_report *report, sr_error *err);
+SR_API sr_status sr_report_trace(sr_trace_report *report, const sr_trace *trace, const sr_description *description,
+                                 sr_error *err);
+SR_API sr_status sr_report_trace_end(sr_trace_report *report, sr_error *err);
+
 /* DOT: one digraph a run. */
 SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                sr_error *err);

@@ -186,6 +186,33 @@ SR_API size_t sr_sched_buffer_size(const sr_sched *sched, int backend);
 /* Whether the last execution has run the split of a node; true for a leaf. */
 SR_API bool sr_layout_computed(const sr_layout *layout, int32_t tensor);
 SR_API int sr_sched_tensor_backend(const sr_sched *sched, int32_t tensor); /* -1: none */
+
+/* ---- a graph on one backend, without a scheduler ------------------------------------------------------------------ */
+
+/* A graph whose tensors all have memory of their own, of one backend: nothing is ever overwritten by something else. */
+typedef struct sr_graph_copy sr_graph_copy;
+
+/* A node that the backend does not take, and why. */
+typedef struct sr_refused_node { int32_t tensor; const char *why; } sr_refused_node;
+
+/*
+ * Contents are copied from where they lie now: from[i] for tensor i, or, where from is NULL, what is pre-allocated; all
+ * else is zero.  The graph and the backend are borrowed.  SR_ALLOCATION, SR_MEMORY, or what a copy failed with.
+ */
+SR_API sr_status sr_graph_copy_new(sr_backend *backend, const sr_graph *graph, const sr_storage *from,
+                                   sr_graph_copy **out_copy, sr_error *err);
+SR_API void sr_graph_copy_free(sr_graph_copy *copy);
+SR_API sr_backend *sr_graph_copy_backend(const sr_graph_copy *copy);
+SR_API const sr_graph_view *sr_graph_copy_view(const sr_graph_copy *copy);
+/* In the order of the nodes; as long as the copy lives. */
+SR_API const sr_refused_node *sr_graph_copy_refused(const sr_graph_copy *copy, int32_t *out_n);
+/* Runs the whole graph and waits; SR_UNAVAILABLE (details node, op, count) if the backend refuses any node of it. */
+SR_API sr_status sr_graph_copy_compute(sr_graph_copy *copy, sr_error *err);
+/* Runs the node at a position of graph->nodes alone and waits. */
+SR_API sr_status sr_graph_copy_compute_node(sr_graph_copy *copy, int32_t position, sr_error *err);
+
+/* ---- names --------------------------------------------------------------------------------------------------------- */
+
 /* Name of a view id as the reference prints it: a tensor's own, "BACKEND#tensor#slot" of a copy, cut to 63 bytes. */
 SR_API void sr_layout_name(const sr_layout *layout, int32_t id, char out_name[SR_MAX_NAME + 1]);
 

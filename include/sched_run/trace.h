@@ -47,11 +47,11 @@ SR_API sr_status sr_trace_new(sr_trace **out_trace, sr_error *err);
 SR_API void sr_trace_free(sr_trace *trace);
 SR_API uint64_t sr_trace_now(void);
 /*
- * trace may be NULL: nothing happens.  A wait or a synchronization of less than a microsecond has waited for nothing and
- * is left out.  An event for which there is no memory is lost, and counted.
+ * trace may be NULL: nothing happens.  A wait or a synchronization of less than a microsecond has waited for nothing
+ * and is left out.  An event for which there is no memory is lost, and counted.
  */
 SR_API void sr_trace_add(sr_trace *trace, const sr_trace_event *event);
-/* A copy of the text that lives as long as the trace (for what will be told later); NULL for NULL, or without memory. */
+/* A copy of the text that lives as long as the trace, for what will be told later; NULL for NULL, or without memory. */
 SR_API const char *sr_trace_keep(sr_trace *trace, const char *text);
 /* In the order in which they ended; valid until the next is added. */
 SR_API const sr_trace_event *sr_trace_events(const sr_trace *trace, size_t *out_n);

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "analyze/check_note.h"
-#include "graph/quant.h"
+#include "analyze/tensor_values.h"
 
 /* Bytes written into all copies of that name (graphs repeat names); false: there is none. */
 static bool copied_into(const sr_layout *layout, const char *name, uint64_t *out_bytes) {
@@ -41,122 +41,34 @@ void sr__check_copied(sr__check_run *c) {
 
 /* ---- contents as doubles ---------------------------------------------------------------------------------------- */
 
-static double element(int type, const uint8_t *p) {
-    union { float f32; double f64; int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint16_t u16; } v = {0};
-    memcpy(&v, p, (size_t)sr_type_get(type)->bytes);
-    switch (type) {
-    case SR_TYPE_F32: return (double)v.f32;
-    case SR_TYPE_F64: return v.f64;
-    case SR_TYPE_F16: return (double)sr__f16_to_f32(v.u16);
-    case SR_TYPE_BF16: return (double)sr__bf16_to_f32(v.u16);
-    case SR_TYPE_I8: return v.i8;
-    case SR_TYPE_I16: return v.i16;
-    case SR_TYPE_I32: return v.i32;
-    case SR_TYPE_I64: return (double)v.i64;
-    default: return 0.0;
+/* All values, which are freed then; *out is freed with sr__free. */
+static sr_status take_all(sr__check_run *c, sr__values *values, double **out) {
+    const size_t n = (size_t)sr_tensor_nelements(values->tensor);
+    *out = sr__malloc((n > 0 ? n : 1) * sizeof(**out));
+    if (*out != NULL) {
+        sr__values_all(values, *out);
     }
+    sr__values_free(values);
+    return *out != NULL ? SR_OK : sr__fail_memory(c->err);
 }
 
-/* One row of n elements, `step` bytes apart where the type has no blocks; row: room for n floats. */
-static void read_row(int type, const uint8_t *data, size_t step, int64_t n, float *row, double *out) {
-    if (sr_type_get(type)->block > 1) {
-        sr__row_to_f32(type, data, row, n);
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = (double)row[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = element(type, data + (size_t)i * step);
-    }
-}
-
-/* All elements in order; nb: strides of data. out has room for all of them. */
-static sr_status read_all(const sr_tensor *t, const size_t nb[SR_MAX_DIMS], const uint8_t *data, double *out,
-                          sr_error *err) {
-    float *row = NULL;
-    if (sr_type_get(t->type)->block > 1) {
-        if (!sr__type_can_read(t->type)) {
-            return sr__fail(err, SR_UNAVAILABLE, "values of type '%s' cannot be read", sr_type_get(t->type)->name);
-        }
-        row = sr__malloc((size_t)t->ne[0] * sizeof(*row));
-        if (row == NULL) {
-            return sr__fail_memory(err);
-        }
-    }
-    for (int64_t i3 = 0; i3 < t->ne[3]; i3++) {
-        for (int64_t i2 = 0; i2 < t->ne[2]; i2++) {
-            for (int64_t i1 = 0; i1 < t->ne[1]; i1++) {
-                const size_t offset = (size_t)i1 * nb[1] + (size_t)i2 * nb[2] + (size_t)i3 * nb[3];
-                read_row(t->type, data + offset, nb[0], t->ne[0], row, out);
-                out += t->ne[0];
-            }
-        }
-    }
-    sr__free(row);
-    return SR_OK;
-}
-
-static sr_status read_storage(sr__check_run *c, int32_t tensor, uint8_t *data) {
-    const sr_tensor *t = &c->layout->graph->tensors[tensor];
-    const sr_storage *storage = c->layout->view.storage != NULL ? &c->layout->view.storage[tensor] : NULL;
-    if (t->nbytes == 0) {
-        return SR_OK;
-    }
-    if (storage == NULL || storage->buffer == NULL) {
-        return sr__fail(c->err, SR_INTERNAL, "tensor '%s' has no memory after its execution", t->id);
-    }
-    return sr_buffer_get(storage->buffer, data, storage->offset, t->nbytes, c->err);
-}
-
-/* What the run left in a tensor; *out is freed with sr__free. */
+/* What the run left in a tensor. */
 static sr_status read_tensor(sr__check_run *c, int32_t tensor, double **out) {
-    const sr_tensor *t = &c->layout->graph->tensors[tensor];
-    const size_t n = (size_t)sr_tensor_nelements(t);
-    sr_status status = SR_OK;
-    uint8_t *data = sr__malloc(t->nbytes > 0 ? t->nbytes : 1);
-    double *values = sr__malloc((n > 0 ? n : 1) * sizeof(*values));
-    if (data == NULL || values == NULL) {
-        status = sr__fail_memory(c->err);
-        goto done;
-    }
-    SR_TRY(read_storage(c, tensor, data));
-    if (n > 0) {
-        SR_TRY(read_all(t, t->nb, data, values, c->err));
-    }
-    *out = values;
-    values = NULL;
-done:
-    sr__free(data);
-    sr__free(values);
-    return status;
+    sr__values values;
+    const sr_status status = sr__values_read(&values, &c->layout->view, tensor, c->err);
+    return status == SR_OK ? take_all(c, &values, out) : status;
 }
 
-/* Raw expected content in the tensor's type: its memory as it lies there, strides and all, or packed; *out is freed with
- * sr__free. */
+/* Raw expected content, contiguous in the tensor's type; NULL where it is of another size. */
 static sr_status read_expected(sr__check_run *c, const sr_tensor *t, const sr_expect_output *expected, double **out) {
-    const size_t n = (size_t)sr_tensor_nelements(t);
-    const size_t row_size = sr_row_size(t->type, t->ne[0]);
-    size_t nb[SR_MAX_DIMS] = {(size_t)sr_type_get(t->type)->bytes, row_size, 0, 0};
-    nb[2] = nb[1] * (size_t)t->ne[1];
-    nb[3] = nb[2] * (size_t)t->ne[2];
+    sr__values values;
     *out = NULL;
-    if (n > 0 && expected->n_bytes == t->nbytes) {
-        memcpy(nb, t->nb, sizeof(nb));
-    } else if (n == 0 || expected->n_bytes != row_size * (size_t)sr_tensor_nrows(t)) {
+    if (sr_tensor_is_empty(t) ||
+        expected->n_bytes != sr_row_size(t->type, t->ne[0]) * (size_t)sr_tensor_nrows(t)) {
         return SR_OK;
     }
-    double *values = sr__malloc(n * sizeof(*values));
-    if (values == NULL) {
-        return sr__fail_memory(c->err);
-    }
-    const sr_status status = read_all(t, nb, expected->bytes, values, c->err);
-    if (status != SR_OK) {
-        sr__free(values);
-        return status;
-    }
-    *out = values;
-    return SR_OK;
+    const sr_status status = sr__values_of(&values, t, expected->bytes, c->err);
+    return status == SR_OK ? take_all(c, &values, out) : status;
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------------------- */

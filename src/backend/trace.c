@@ -1,8 +1,8 @@
 /*
  * trace.c - a record of what was done when.
  *
- * Layer: backend.  Answers to nothing in the reference.  Events repeat the same few names, so texts are kept once, in an
- * arena with a table; one lock guards everything, held for moments.
+ * Layer: backend.  Answers to nothing in the reference.  Events repeat the same few names, so texts are kept once, in
+ * an arena with a table; one lock guards everything, held for moments.
  */
 #include "sched_run/trace.h"
 

@@ -22,11 +22,14 @@ typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli
 typedef struct cli_texts { const char **texts; int n; size_t cap; } cli_texts;
 
 typedef struct cli_options {
-    cli_texts params, places, assigns;
+    cli_texts params, places, assigns, prints;
     cli_texts files;             /* operands */
     const char *backends_file, *weights, *output;
     int threads;                 /* 0: the backends' own choice */
     bool no_compute, compute;
+    const char *trace, *dump, *compare; /* NULL: not given */
+    double nmse;                 /* 0: by op */
+    bool drift;
     int copies;                  /* 0: as the description says */
     bool no_op_offload;
     int max_split_inputs, max_backends; /* 0: the reference's */
@@ -102,6 +105,13 @@ void cli_output_init(cli_output *output, const char *path);
 bool cli_output_close(cli_output *output);
 void cli_print(cli_output *output, const char *text);
 
+/* ---- interruption ------------------------------------------------------------------------------------------------- */
+
+/* From now on the first SIGINT or SIGTERM asks for an end, the second one kills. */
+void cli_catch_interrupts(void);
+/* Whether an end was asked for; an abort callback. */
+bool cli_interrupted(void *unused);
+
 /* ---- rendering -------------------------------------------------------------------------------------------------- */
 
 /* Runs `dot -Tsvg` on a digraph; appends what it writes to svg.  SR_UNAVAILABLE where it is not installed. */
@@ -122,6 +132,7 @@ typedef struct cli_report {
 sr_status cli_report_begin(cli_report *report, const sr_description *description, const cli_options *options,
                            sr_sink *sink, sr_error *err);
 sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_error *err);
+sr_status cli_report_compare(cli_report *report, const sr_compare_result *result, sr_error *err);
 sr_status cli_report_end(cli_report *report, sr_error *err);
 
 /* ---- loading ---------------------------------------------------------------------------------------------------- */

@@ -38,6 +38,13 @@ static void clear_progress(progress *p) {
 
 /* ---- the scheduler ---------------------------------------------------------------------------------------------- */
 
+/* Times make every report another one: quiet ones do without. */
+static bool shows_times(const cli_session *session) {
+    const cli_format format = session->options->format;
+    return session->reports && !session->options->quiet &&
+           (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL);
+}
+
 static sr_status make_sched(cli_session *session, sr_error *err) {
     const cli_options *options = session->options;
     const sr_machine *machine = sr_description_machine(session->description);
@@ -57,7 +64,15 @@ static sr_status make_sched(cli_session *session, sr_error *err) {
     for (int b = 0; b < machine->n_backends && options->threads > 0; b++) {
         sr_backend_set_threads(machine->backends[b], options->threads);
     }
-    return sr_sched_new(machine->backends, NULL, machine->n_backends, &params, &session->sched, err);
+    sr_status status;
+    SR_TRY(sr_sched_new(machine->backends, NULL, machine->n_backends, &params, &session->sched, err));
+    sr_sched_set_abort_callback(session->sched, cli_interrupted, NULL);
+    if (session->trace_file != NULL || shows_times(session)) {
+        SR_TRY(sr_trace_new(&session->trace, err));
+        sr_sched_set_trace(session->sched, session->trace);
+    }
+done:
+    return status;
 }
 
 /* The scheduler is made by the first run that can have one: not getting one is an error of each run. */
@@ -82,7 +97,7 @@ done:
 
 /* ---- one run ---------------------------------------------------------------------------------------------------- */
 
-static void worsen(cli_session *session, int exit_status) {
+void cli_worsen(cli_session *session, int exit_status) {
     session->exit_status = cli_worse(session->exit_status, exit_status);
 }
 
@@ -97,7 +112,7 @@ static void judge_reallocation(cli_session *session, const sr_run *run) {
     cli_message("%s: run %d: %s reallocation (graph size %" PRId64 ", nodes %d, leafs %d): %s", session->file,
                 run->index, layout->unexpected ? "unexpected" : "graph", layout->graph_copy_size,
                 (int)layout->view.n_nodes, (int)layout->view.n_leafs, reason);
-    worsen(session, sr_status_exit(SR_DIFFERS));
+    cli_worsen(session, sr_status_exit(SR_DIFFERS));
 }
 
 static void judge_error(cli_session *session, const sr_run *run, const sr_error *error) {
@@ -106,31 +121,69 @@ static void judge_error(cli_session *session, const sr_run *run, const sr_error 
         return;
     }
     if (session->options->check) {
-        worsen(session, sr_status_exit(error->status)); /* the check tells of it */
+        cli_worsen(session, sr_status_exit(error->status)); /* the check tells of it */
     } else {
-        worsen(session, cli_run_error(error, session->file, run->index));
+        cli_worsen(session, cli_run_error(error, session->file, run->index));
     }
+}
+
+/* Where the time of the run went; the whole run encloses its execution in the trace. */
+static sr_status sum_up(cli_session *session, const sr_run *run, const sr_error *run_error, uint64_t begin,
+                        sr_trace_summary *times, sr_error *err) {
+    const bool tells = run_error->status == SR_OK || run_error->status == SR_ABORTED;
+    const sr_machine *machine = sr_description_machine(session->description);
+    sr_status status = SR_OK;
+    if (session->trace == NULL) {
+        return SR_OK;
+    }
+    if (shows_times(session) && tells) {
+        status = sr_trace_summarize(session->trace, machine->backends, machine->n_backends, times, err);
+    }
+    char name[64];
+    snprintf(name, sizeof(name), "run %d", run->index);
+    const sr_trace_event event = {.kind = SR_TRACE_RUN, .name = name, .split = -1, .begin = begin,
+                                  .end = sr_trace_now()};
+    if (session->trace_file != NULL) {
+        sr_trace_add(session->trace, &event);
+    } else {
+        sr_trace_clear(session->trace);
+    }
+    return status;
+}
+
+static sr_status report_run(cli_session *session, const sr_run *run, const sr_error *run_error,
+                            const sr_trace_summary *times, sr_error *err) {
+    const sr_layout *layout = session->sched != NULL ? sr_sched_layout(session->sched) : NULL;
+    const sr_run_result result = {.run = run, .layout = layout, .error = run_error, .times = times,
+                                  .values = session->values.shown, .n_values = session->values.n_shown};
+    sr_status status = SR_OK;
+    if (session->reports) {
+        SR_TRY(cli_report_run(&session->report, &result, err));
+    }
+    if (session->options->check) {
+        SR_TRY(sr_check_run(&session->check, run, layout, run_error, NULL, err));
+    }
+done:
+    return status;
 }
 
 /* Schedules, executes, reports and checks; what went wrong with reporting itself is returned. */
 static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err) {
     sr_status status = SR_OK;
     sr_error run_error = {0};
+    sr_trace_summary times = {0};
+    const uint64_t begin = sr_trace_now();
     run_error.status = schedule(session, run, &run_error);
     if (run_error.status == SR_OK) {
         judge_reallocation(session, run);
         run_error.status = cli_execute(session, run, &run_error);
     }
     judge_error(session, run, &run_error);
-    const sr_layout *layout = session->sched != NULL ? sr_sched_layout(session->sched) : NULL;
-    const sr_run_result result = {.run = run, .layout = layout, .error = &run_error};
-    if (session->reports) {
-        SR_TRY(cli_report_run(&session->report, &result, err));
-    }
-    if (session->options->check) {
-        SR_TRY(sr_check_run(&session->check, run, layout, &run_error, NULL, err));
-    }
+    SR_TRY(sum_up(session, run, &run_error, begin, &times, err));
+    SR_TRY(report_run(session, run, &run_error, &times, err));
 done:
+    cli_values_clear(&session->values);
+    sr_trace_summary_clear(&times);
     sr_error_clear(&run_error);
     return status;
 }
@@ -164,7 +217,7 @@ static void tell_check(cli_session *session, cli_output *output) {
     const sr_check *check = &session->check;
     const int n_runs = sr_description_n_runs(session->description);
     if (check->n_differences > 0) {
-        worsen(session, sr_status_exit(SR_DIFFERS));
+        cli_worsen(session, sr_status_exit(SR_DIFFERS));
     }
     if (session->options->quiet) {
         return;
@@ -176,12 +229,25 @@ static void tell_check(cli_session *session, cli_output *output) {
         put_check_line(session, output, "and %" PRId64 " more", check->n_differences - check->n_messages);
     }
     char found[64] = "ok";
+    if (cli_interrupted(NULL)) {
+        snprintf(found, sizeof(found), "interrupted");
+    }
     if (check->n_differences > 0) {
         snprintf(found, sizeof(found), "%" PRId64 " difference%s", check->n_differences,
                  check->n_differences == 1 ? "" : "s");
     }
     put_check_line(session, output, "%s (%d run%s, %" PRId64 " check%s)", found, n_runs, n_runs == 1 ? "" : "s",
                    check->n_checks, check->n_checks == 1 ? "" : "s");
+}
+
+/* An interruption ends what is being run, and the runs after it. */
+static bool stopped_before(cli_session *session, int run) {
+    if (!cli_interrupted(NULL)) {
+        return false;
+    }
+    cli_message("%s: interrupted: run %d and later ones were not made", session->file, run);
+    cli_worsen(session, sr_status_exit(SR_ABORTED));
+    return true;
 }
 
 static sr_status all_runs(cli_session *session, cli_output *output, sr_error *err) {
@@ -191,7 +257,7 @@ static sr_status all_runs(cli_session *session, cli_output *output, sr_error *er
     if (session->reports) {
         SR_TRY(cli_report_begin(&session->report, session->description, session->options, &output->sink, err));
     }
-    for (int i = 0; i < n_runs; i++) {
+    for (int i = 0; i < n_runs && !stopped_before(session, i); i++) {
         show_progress(&p, session->file, i, n_runs);
         SR_TRY(one_run(session, sr_description_run(session->description, i), err));
     }
@@ -208,34 +274,72 @@ done:
     return status;
 }
 
-static int one_file(const char *path, const cli_options *options, cli_output *output) {
-    cli_session session = {.options = options, .file = strcmp(path, "-") == 0 ? "standard input" : path};
+static sr_status run_file(cli_session *session, cli_output *output, sr_error *err) {
+    sr_status status;
+    if (session->options->compare != NULL) {
+        return cli_compare(session, output, err);
+    }
+    SR_TRY(all_runs(session, output, err));
+    if (cli_wants_values(session->options) && !session->executed_any && session->exit_status == 0) {
+        cli_message("%s: nothing was executed: there are no values to show", session->file);
+    }
+    if (session->trace_file != NULL && session->trace != NULL) {
+        SR_TRY(sr_report_trace(session->trace_file, session->trace, session->description, err));
+    }
+done:
+    return status;
+}
+
+static void session_free(cli_session *session) {
+    cli_values_free(&session->values);
+    sr_check_clear(&session->check);
+    sr_sched_free(session->sched);
+    sr_description_free(session->description);
+    sr_trace_free(session->trace); /* queues of the description's backends may write to it */
+}
+
+static int one_file(int number, const cli_options *options, sr_trace_report *trace, cli_output *output) {
+    const char *path = options->files.texts[number];
+    cli_session session = {.options = options, .file = strcmp(path, "-") == 0 ? "standard input" : path,
+                           .number = number, .trace_file = trace};
     session.reports = !options->check || options->format_given;
     const int loaded = cli_load(path, options, false, &session.description);
     if (loaded != 0) {
         return loaded;
     }
+    cli_catch_interrupts();
+    if (!cli_values_check(&session)) {
+        session_free(&session);
+        return sr_status_exit(SR_USAGE);
+    }
     sr_error err = {0};
-    const sr_status status = all_runs(&session, output, &err);
+    const sr_status status = run_file(&session, output, &err);
     /* a failed write is told when the output is closed */
     if (status != SR_OK && !(status == SR_IO && output->failed)) {
-        worsen(&session, cli_error(&err, session.file));
+        cli_worsen(&session, cli_error(&err, session.file));
     }
     sr_error_clear(&err);
-    sr_check_clear(&session.check);
-    sr_sched_free(session.sched);
-    sr_description_free(session.description);
+    session_free(&session);
     return session.exit_status;
 }
 
 int cli_cmd_run(const cli_options *options) {
     int exit_status = 0;
-    cli_output output;
+    cli_output output, trace_output;
     cli_output_init(&output, options->output);
-    for (int i = 0; i < options->files.n && !output.failed; i++) {
-        exit_status = cli_worse(exit_status, one_file(options->files.texts[i], options, &output));
+    cli_output_init(&trace_output, options->trace);
+    sr_trace_report trace = {.sink = &trace_output.sink};
+    if (options->trace != NULL) {
+        sr_report_trace_begin(&trace, NULL); /* a failed write is told when the file is closed */
     }
-    if (!cli_output_close(&output)) {
+    for (int i = 0; i < options->files.n && !output.failed && !cli_interrupted(NULL); i++) {
+        exit_status = cli_worse(exit_status, one_file(i, options, options->trace ? &trace : NULL, &output));
+    }
+    if (options->trace != NULL) {
+        sr_report_trace_end(&trace, NULL);
+    }
+    const bool written = cli_output_close(&output), trace_written = cli_output_close(&trace_output);
+    if (!written || !trace_written) {
         exit_status = cli_worse(exit_status, sr_status_exit(SR_IO));
     }
     return exit_status;

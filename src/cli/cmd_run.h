@@ -8,20 +8,60 @@
 
 #include "cli/cli.h"
 
+/* The tensors that --print and --dump ask for, and what they were in the run at hand. */
+typedef struct cli_values {
+    bool *wanted;          /* by tensor of the run's graph */
+    sr_value **shown;      /* of --print, in the order they were computed */
+    int n_shown;
+    size_t wanted_cap, shown_cap;
+    const sr_run *run;
+    sr_error error;        /* of the first that could not be read or written; status OK: none */
+} cli_values;
+
 typedef struct cli_session {
     const cli_options *options;
     const char *file;            /* as messages show it */
+    int number;                  /* among the descriptions, from 0 */
     sr_description *description;
     sr_sched *sched;
     cli_report report;
     bool reports;                /* false: --check speaks instead */
     sr_check check;
+    cli_values values;
+    sr_trace *trace;             /* NULL: nobody wants to know */
+    sr_trace_report *trace_file; /* NULL without --trace */
     bool buffers_set;
     bool told_no_kernel;
+    bool executed_any;
     int exit_status;
 } cli_session;
 
+/* Makes the exit status at least this one. */
+void cli_worsen(cli_session *session, int exit_status);
+
+/* ---- run_execute.c ---------------------------------------------------------------------------------------------- */
+
 /* Executes an allocated run, if the options and what it expects ask for it. */
 sr_status cli_execute(cli_session *session, const sr_run *run, sr_error *err);
+
+/* ---- run_values.c: --print and --dump ----------------------------------------------------------------------------- */
+
+/* Whether every tensor asked for occurs in some run, and the folder is there; if not, a message has told. */
+bool cli_values_check(cli_session *session);
+static inline bool cli_wants_values(const cli_options *options) {
+    return options->prints.n > 0 || options->dump != NULL;
+}
+/* Before an execution: takes leafs, and has the scheduler show nodes. */
+sr_status cli_values_begin(cli_session *session, const sr_run *run, sr_error *err);
+/* After it, whatever became of it: tells of a value that could not be read or written. */
+sr_status cli_values_end(cli_session *session, sr_status status, sr_error *err);
+/* Forgets the values of the run. */
+void cli_values_clear(cli_values *values);
+void cli_values_free(cli_values *values);
+
+/* ---- run_compare.c: --compare ------------------------------------------------------------------------------------- */
+
+/* Every run of the description node by node on two backends, reported. */
+sr_status cli_compare(cli_session *session, cli_output *output, sr_error *err);
 
 #endif

@@ -21,7 +21,13 @@ enum {
     OPTION_CHECK,
     OPTION_COLOR,
     OPTION_UNFOLD,
-    OPTION_COMPUTE
+    OPTION_COMPUTE,
+    OPTION_TRACE,
+    OPTION_PRINT,
+    OPTION_DUMP,
+    OPTION_COMPARE,
+    OPTION_NMSE,
+    OPTION_DRIFT
 };
 
 const cli_option_info cli_option_table[] = {
@@ -33,6 +39,12 @@ const cli_option_info cli_option_table[] = {
     {'t', "threads", "N", CLI_RUN, "CPU threads; default: the processors it may use"},
     {'n', "no-compute", NULL, CLI_RUN, "schedule and allocate, execute nothing"},
     {OPTION_COMPUTE, "compute", NULL, CLI_RUN, "execute every run, also where an op has no kernel (which fails)"},
+    {OPTION_TRACE, "trace", "FILE", CLI_RUN, "write a timeline in Chrome trace JSON, which Perfetto opens"},
+    {OPTION_PRINT, "print", "TENSOR", CLI_RUN, "show a tensor's value as it was computed; may be repeated"},
+    {OPTION_DUMP, "dump", "DIR", CLI_RUN, "write every computed node, or those of --print, as .npy"},
+    {OPTION_COMPARE, "compare", "A[,B]", CLI_RUN, "execute node by node on two backends; B default: the last"},
+    {OPTION_NMSE, "nmse", "X", CLI_RUN, "the error that --compare allows; default: 5e-4 for products, else 1e-6"},
+    {OPTION_DRIFT, "drift", NULL, CLI_RUN, "--compare: let errors add up from node to node"},
     {OPTION_COPIES, "copies", "N", CLI_RUN, "pipeline copies, 1 to 255"},
     {OPTION_PARALLEL, "parallel", NULL, CLI_RUN, "4 pipeline copies"},
     {OPTION_NO_OP_OFFLOAD, "no-op-offload", NULL, CLI_RUN, "never offload ops whose weights are in host memory"},
@@ -45,7 +57,7 @@ const cli_option_info cli_option_table[] = {
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
     {'o', "output", "FILE", CLI_RUN | CLI_EXPAND, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
-    {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings; with --check no output at all"},
+    {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings, no times; with --check no output at all"},
     {'v', "verbose", NULL, CLI_RUN, "text: sources, addresses, leafs and times too"},
     {OPTION_COLOR, "color", "WHEN", CLI_RUN, "auto (default), always, never"},
     {'V', "version", NULL, CLI_ALL, "print the version"},
@@ -88,6 +100,17 @@ static bool read_number(const char *what, const char *text, long min, long max, 
         return false;
     }
     *out = (int)value;
+    return true;
+}
+
+static bool read_limit(const char *what, const char *text, double *out) {
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0.0) || value > 1e30) {
+        cli_message("%s: '%s' is not a number above 0", what, text);
+        return false;
+    }
+    *out = value;
     return true;
 }
 
@@ -152,6 +175,12 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case 'V': o->version = true; return true;
     case 'h': o->help = true; return true;
     case OPTION_COMPUTE: o->compute = true; return true;
+    case OPTION_TRACE: o->trace = value; return true;
+    case OPTION_PRINT: return add_text(&o->prints, value);
+    case OPTION_DUMP: o->dump = value; return true;
+    case OPTION_COMPARE: o->compare = value; return true;
+    case OPTION_NMSE: return read_limit("--nmse", value, &o->nmse);
+    case OPTION_DRIFT: o->drift = true; return true;
     case OPTION_COPIES: return read_number("--copies", value, 1, UINT8_MAX, &o->copies);
     case OPTION_PARALLEL: o->copies = 4; return true;
     case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
@@ -264,6 +293,32 @@ static void fill_tables(const cli_command *command, getopt_tables *tables) {
     tables->longs[n] = (struct option){0};
 }
 
+/* Values are part of the reports that people and programs read. */
+static bool shows_values(const cli_options *o) {
+    return (o->format == CLI_TEXT && (!o->check || o->format_given)) || o->format == CLI_JSON || o->format == CLI_JSONL;
+}
+
+static bool check_combinations(const cli_options *o) {
+    const struct { bool wrong; const char *message; } rules[] = {
+        {o->compute && o->no_compute, "--compute and --no-compute exclude each other"},
+        {o->prints.n > 0 && !o->dump && !shows_values(o), "--print needs --format text, json or jsonl, or --dump"},
+        {(o->prints.n > 0 || o->dump || o->trace || o->compare) && o->no_compute,
+         "--print, --dump, --trace and --compare need an execution, which --no-compute forbids"},
+        {o->compare && (o->prints.n > 0 || o->dump || o->trace || o->check),
+         "--compare does not go with --print, --dump, --trace or --check"},
+        {o->compare && o->format != CLI_TEXT && o->format != CLI_JSON && o->format != CLI_JSONL,
+         "--compare needs --format text, json or jsonl"},
+        {!o->compare && (o->nmse > 0.0 || o->drift), "--nmse and --drift are for --compare"},
+    };
+    for (int i = 0; i < SR_COUNT(rules); i++) {
+        if (rules[i].wrong) {
+            cli_message("%s", rules[i].message);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli_options *options) {
     *options = (cli_options){.debug_level = 2};
     if ((command->bit & CLI_RUN) != 0 && !read_environment(options)) {
@@ -288,16 +343,13 @@ bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli
             return false;
         }
     }
-    if (options->compute && options->no_compute) {
-        cli_message("--compute and --no-compute exclude each other");
-        return false;
-    }
-    return true;
+    return check_combinations(options);
 }
 
 void cli_options_free(cli_options *options) {
     sr__free(options->params.texts);
     sr__free(options->places.texts);
     sr__free(options->assigns.texts);
+    sr__free(options->prints.texts);
     sr__free(options->files.texts);
 }

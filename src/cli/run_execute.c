@@ -34,7 +34,7 @@ static bool should_execute(cli_session *session, const sr_run *run) {
     if (options->compute) {
         return true;
     }
-    if (options->check && !expects_execution(run)) {
+    if (options->check && !expects_execution(run) && !cli_wants_values(options)) {
         return false;
     }
     const sr_layout *layout = sr_sched_layout(session->sched);
@@ -63,7 +63,14 @@ sr_status cli_execute(cli_session *session, const sr_run *run, sr_error *err) {
         session->buffers_set = true;
     }
     SR_TRY(sr_description_set_inputs(session->description, run, &sr_sched_layout(session->sched)->view, err));
-    SR_TRY(sr_sched_compute(session->sched, run->graph, err));
+    if (cli_wants_values(session->options)) {
+        SR_TRY(cli_values_begin(session, run, err));
+    }
+    session->executed_any = true;
+    status = sr_sched_compute(session->sched, run->graph, err);
+    if (cli_wants_values(session->options)) {
+        status = cli_values_end(session, status, err);
+    }
 done:
     return status;
 }

@@ -126,6 +126,14 @@ sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_err
     }
 }
 
+sr_status cli_report_compare(cli_report *report, const sr_compare_result *result, sr_error *err) {
+    const bool first = report->n_runs++ == 0;
+    if (report->options->format == CLI_TEXT) {
+        return sr_report_text_compare(result, &report->text, report->sink, err);
+    }
+    return sr_report_json_compare(result, report->options->format == CLI_JSONL, first, report->sink, err);
+}
+
 sr_status cli_report_end(cli_report *report, sr_error *err) {
     sr_status status = SR_OK;
     if (report->options->format == CLI_JSON || report->options->format == CLI_JSONL) {

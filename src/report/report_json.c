@@ -3,7 +3,7 @@
  *
  * Layer: report.  The keys are those of docs/schema/report.schema.json; lines carry the same objects with a "type".
  */
-#include "report/report_facts.h"
+#include "report/report_json.h"
 
 /* Where a run stands in the whole: inside the array "runs" of the outer object, or alone on a line. */
 typedef struct writer {
@@ -360,30 +360,37 @@ static void put_seconds(sr__json *json, const sr_layout *layout) {
     sr__json_end_object(json);
 }
 
-static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_error *err) {
-    sr__json *json = &w->json;
-    const sr_layout *layout = result->layout;
-    const bool failed = result->error->status != SR_OK;
-    sr_status status = SR_OK;
+/* Opens the object of a run; what every kind of run has. */
+static void put_head(sr__json *json, const sr_run *run, sr_status status, const sr_error *error, bool lines) {
     sr__json_object(json);
     if (lines) {
         put_string(json, "type", "run");
     }
-    put_int(json, "index", result->run->index);
-    put_string(json, "graph", result->run->graph_name);
-    put_bool(json, "reserve", result->run->reserve);
-    put_string(json, "status", sr_status_name(result->error->status));
-    if (failed) {
-        put_error(json, result->error);
+    put_int(json, "index", run->index);
+    put_string(json, "graph", run->graph_name);
+    put_bool(json, "reserve", run->reserve);
+    put_string(json, "status", sr_status_name(status));
+    if (error->status != SR_OK) {
+        put_error(json, error);
     }
-    if (result->run->graph != NULL) {
-        put_int(json, "n_nodes", result->run->graph->n_nodes);
-        put_int(json, "n_leafs", result->run->graph->n_leafs);
+    if (run->graph != NULL) {
+        put_int(json, "n_nodes", run->graph->n_nodes);
+        put_int(json, "n_leafs", run->graph->n_leafs);
     }
+}
+
+static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_error *err) {
+    sr__json *json = &w->json;
+    const sr_layout *layout = result->layout;
+    sr_status status = SR_OK;
+    put_head(json, result->run, result->error->status, result->error, lines);
     if (sr_layout_has_splits(layout)) {
         status = put_schedule(w, layout, err);
         if (status == SR_OK && layout->addresses != NULL) {
             status = put_addresses(w, layout, err);
+        }
+        if (status == SR_OK) {
+            status = sr__json_executed(json, &w->out, result, err);
         }
         put_seconds(json, layout);
     }
@@ -403,4 +410,22 @@ sr_status sr_report_json_run(const sr_run_result *result, bool lines, bool first
     }
     const sr_status written = writer_end(&w, status == SR_OK ? err : NULL);
     return status != SR_OK ? status : written;
+}
+
+sr_status sr_report_json_compare(const sr_compare_result *result, bool lines, bool first, sr_sink *sink,
+                                 sr_error *err) {
+    const sr_error *error = result->error;
+    const bool differs = error->status == SR_OK && result->comparison->n_over > 0;
+    writer w;
+    writer_init(&w, sink, lines);
+    if (!lines) {
+        enter_runs(&w, !first);
+    }
+    put_head(&w.json, result->run, differs ? SR_DIFFERS : error->status, error, lines);
+    sr__json_compare(&w.json, &w.out, result);
+    sr__json_end_object(&w.json);
+    if (lines) {
+        sr__str_puts(&w.out.text, "\n");
+    }
+    return writer_end(&w, err);
 }

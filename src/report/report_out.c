@@ -129,6 +129,17 @@ void sr__put_bytes(sr__str *s, uint64_t bytes) {
     sr__str_puts(s, text);
 }
 
+void sr__put_time(sr__str *s, uint64_t nanoseconds) {
+    static const struct { double size; const char *unit; } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+    const double t = (double)nanoseconds;
+    int u = 0;
+    while (u < 2 && t < 0.9995 * units[u].size) {
+        u++;
+    }
+    const double x = t / units[u].size;
+    sr__str_printf(s, "%.*f %s", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[u].unit);
+}
+
 /* ---- the record ------------------------------------------------------------------------------------------------- */
 
 const char *sr__backend_name(const sr_layout *layout, int backend) {
@@ -137,4 +148,12 @@ const char *sr__backend_name(const sr_layout *layout, int backend) {
 
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor) {
     return tensor->view_src >= 0 ? graph->tensors[tensor->view_src].buffer : tensor->buffer;
+}
+
+int sr__shown_dims(const sr_tensor *t) {
+    int n = SR_MAX_DIMS;
+    while (n > 1 && t->ne[n - 1] == 1) {
+        n--;
+    }
+    return n;
 }

@@ -46,6 +46,14 @@ void sr__put_bytes(sr__str *s, uint64_t bytes);
 const char *sr__backend_name(const sr_layout *layout, int backend);
 /* A tensor's name, its id where that is empty. */
 static inline const char *sr__shown_name(const sr_tensor *t) { return t->name[0] != '\0' ? t->name : t->id; }
+/* Whether the layout's graph was executed, be it in part. */
+bool sr__was_executed(const sr_layout *layout);
+/* Flagged as an output: reports show its statistics. */
+bool sr__is_output(const sr_graph *graph, int32_t tensor);
+/* How many extents of a tensor are worth showing: up to the last that is not 1, at least one. */
+int sr__shown_dims(const sr_tensor *t);
+/* "431 us", "12.3 ms", "1.23 s" */
+void sr__put_time(sr__str *s, uint64_t nanoseconds);
 /* The buffer a tensor is pre-allocated in, its root's for a view, or NULL. */
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor);
 

@@ -83,8 +83,7 @@ sr_status sr_report_text_begin(const sr_description *description, const sr_repor
 
 /* ---- summary ---------------------------------------------------------------------------------------------------- */
 
-/* "run 0  pp  n_tokens=512  reserve" */
-static void put_run_title(sr__str *s, const sr_run_result *result, const sr_report_options *options) {
+void sr__text_title(sr__str *s, const sr_run_result *result, const sr_report_options *options) {
     const sr_run *run = result->run;
     sr__str_puts(s, "\n");
     sr__style_on(s, options, SR__BOLD);
@@ -238,7 +237,7 @@ static void put_key(sr__str *s, const char *key, int width) {
     sr__str_puts(s, "  ");
 }
 
-static void put_error(sr__str *s, const sr_error *error, const sr_report_options *options) {
+void sr__text_error(sr__str *s, const sr_error *error, const sr_report_options *options) {
     sr__str_puts(s, "   ");
     sr__style_on(s, options, SR__RED);
     sr__str_puts(s, "failed: ");
@@ -279,7 +278,7 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
                               sr_error *err) {
     const sr_layout *layout = result->layout;
     sr__facts facts;
-    const sr_status status = sr__facts_init(&facts, layout, err);
+    sr_status status = sr__facts_init(&facts, layout, err);
     if (status != SR_OK) {
         return status;
     }
@@ -295,6 +294,7 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
         sr__str_printf(&out->text, "    seconds   split %.6f   allocate %.6f   compute %.6f\n", layout->seconds_split,
                        layout->seconds_allocate, layout->seconds_compute);
     }
+    status = sr__text_executed(&text, result, err);
     if (options->debug_level > 0) {
         sr__text_splits(&text);
     }
@@ -302,22 +302,25 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
         sr__text_leafs(&text);
     }
     sr__facts_free(&facts);
-    return SR_OK;
+    return status;
 }
 
 sr_status sr_report_text_run(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                              sr_error *err) {
     sr__out out;
     sr__out_init(&out, sink);
-    put_run_title(&out.text, result, options);
+    sr__text_title(&out.text, result, options);
     if (result->error->status != SR_OK) {
-        put_error(&out.text, result->error, options);
+        sr__text_error(&out.text, result->error, options);
     }
     sr_status status = SR_OK;
     if (sr_layout_has_splits(result->layout)) {
         status = put_schedule(result, options, &out, err);
     } else if (result->error->status == SR_OK) {
         sr__str_puts(&out.text, "   nothing to schedule\n");
+    }
+    if (status == SR_OK) {
+        status = sr__text_values(result, options, &out, err);
     }
     const sr_status written = sr__out_end(&out, status == SR_OK ? err : NULL);
     return status != SR_OK ? status : written;

@@ -17,6 +17,10 @@ typedef struct sr__text {
     int backend_width;
 } sr__text;
 
+/* "run 0  pp  n_tokens=512  reserve" on a new line, and what went wrong below it. */
+void sr__text_title(sr__str *s, const sr_run_result *result, const sr_report_options *options);
+void sr__text_error(sr__str *s, const sr_error *error, const sr_report_options *options);
+
 typedef enum sr__style { SR__BOLD, SR__DIM, SR__RED } sr__style;
 
 /* ANSI colours, nothing at all unless options->color. */
@@ -28,6 +32,10 @@ static inline int sr__text_width(const sr_report_options *options) {
     return options->width > 0 ? options->width : 120;
 }
 
+/* What an execution left, if there was one: outputs, and where the time went. */
+sr_status sr__text_executed(sr__text *text, const sr_run_result *result, sr_error *err);
+/* The values that were asked for. */
+sr_status sr__text_values(const sr_run_result *result, const sr_report_options *options, sr__out *out, sr_error *err);
 void sr__text_splits(sr__text *text);
 /* Verbose only: every leaf, where it is and why. */
 void sr__text_leafs(sr__text *text);

@@ -19,14 +19,15 @@ typedef struct execution {
     sr_error *err;
 } execution;
 
-/* ---- telling the trace ------------------------------------------------------------------------------------------------------ */
+/* ---- telling the trace ------------------------------------------------------------------------------------------ */
 
 static uint64_t span_begin(const sr_sched *sched) { return sched->trace ? sr_trace_now() : 0; }
 
 /* Since begin the host has been occupied with this. */
 static void span_end(const sr_sched *sched, uint64_t begin, sr_trace_kind kind, int split, const char *name) {
     if (sched->trace) {
-        const sr_trace_event event = {.kind = kind, .name = name, .split = split, .begin = begin, .end = sr_trace_now()};
+        const sr_trace_event event = {.kind = kind, .name = name, .split = split,
+                                      .begin = begin, .end = sr_trace_now()};
         sr_trace_add(sched->trace, &event);
     }
 }
@@ -43,7 +44,7 @@ static void tell_subject(const execution *x, int32_t input) {
     }
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 static sr_event *event_of(const sr_sched *sched, int backend) {
     return sched->events[backend * sched->params.n_copies + sched->cur_copy];
@@ -92,12 +93,13 @@ static sr_status copy_now(const execution *x, int32_t input, int32_t copy) {
     return status;
 }
 
-/* ---- copying only the experts that are used ------------------------------------------------------------------------------- */
+/* ---- copying only the experts that are used --------------------------------------------------------------------- */
 
 /* The split begins with MUL_MAT_ID over this input, whose weights are in host memory. */
 static bool is_experts_input(const execution *x, const sr_split *split, int s, int32_t input, int32_t copy) {
     const sr_buffer *buffer = x->view->storage[input].buffer;
-    if (split->start == split->end || !buffer || buffer->usage != SR_USAGE_WEIGHTS || !buffer->type->is_host || !buffer->base) {
+    if (split->start == split->end || !buffer || buffer->usage != SR_USAGE_WEIGHTS || !buffer->type->is_host ||
+        !buffer->base) {
         return false;
     }
     const sr_tensor *node = sr_view_tensor(x->view, x->view->nodes[x->sched->split_nodes[s]]);
@@ -127,7 +129,8 @@ static sr_status read_used(execution *x, int32_t ids, int backend, int64_t n_exp
     }
     sr_backend *reader = x->sched->backends[backend];
     if (x->sched->trace) {
-        reader->subject = (sr_trace_subject){.name = sr__sched_tensor_label(t), .from = reader->name, .split = x->split};
+        const char *name = sr__sched_tensor_label(t);
+        reader->subject = (sr_trace_subject){.name = name, .from = reader->name, .split = x->split};
     }
     SR_TRY(sr_backend_get_async(reader, storage->buffer, x->ids, storage->offset, t->nbytes, x->err));
     SR_TRY(synchronize(x, backend));
@@ -199,7 +202,7 @@ done:
     return status;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- inputs ----------------------------------------------------------------------------------------------------- */
 
 static sr_status copy_queued(const execution *x, const sr_split *split, int32_t input, int32_t copy) {
     sr_backend *from = x->sched->backends[x->sched->backend_of[input]], *to = x->sched->backends[split->backend];
@@ -241,7 +244,17 @@ done:
     return status;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------------------- */
+/* A copy that failed tells which; a failure that a queue had kept until now has the name of its own node. */
+static void name_input(const execution *x, const sr_split *split, int32_t k, sr_status status) {
+    if (status == SR_COMPUTE && x->err && !sr_error_find(x->err, "node")) {
+        const int32_t input = x->sched->inputs[split->inputs_begin + k];
+        const char *label = sr__sched_tensor_label(sr_view_tensor(x->view, input));
+        sr__error_prefix(x->err, "copying '%s' to %s: ", label, x->sched->backends[split->backend]->name);
+        sr__error_text(x->err, "node", label);
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 /* A node may only write where its backend reaches; the reference would write through a foreign pointer. */
 static sr_status check_reach(const execution *x, const sr_split *split, int s) {
@@ -330,7 +343,11 @@ static sr_status run_split(execution *x, int s) {
     SR_TRY(check_reach(x, split, s));
     backend->subject.split = s;
     for (int32_t k = 0; k < split->n_inputs; k++) {
-        SR_TRY(copy_input(x, split, s, k));
+        status = copy_input(x, split, s, k);
+        if (status != SR_OK) {
+            name_input(x, split, k, status);
+            goto done;
+        }
     }
     if (sched->callback) {
         SR_TRY(compute_observed(x, backend, begin, end));
@@ -352,10 +369,12 @@ sr_status sr_sched_compute_async(sr_sched *sched, const sr_graph *graph, sr_erro
     if (!sched->is_alloc || sched->layout.graph != graph) {
         SR_TRY(sr_sched_alloc_graph(sched, graph, err));
     }
-    if (!SR__GROW(sched, copied, sched->n_inputs) || !SR__GROW(sched, split_done, sched->n_splits)) {
+    if (!SR__GROW(sched, copied, sched->n_inputs) || !SR__GROW(sched, split_done, sched->n_splits + 1)) {
         return sr__fail_memory(err);
     }
     memset(sched->split_done, 0, (size_t)sched->n_splits);
+    sched->layout.executed = false;
+    sched->layout.split_done = sched->split_done;
     for (int s = 0; s < sched->n_splits && status == SR_OK; s++) {
         const uint64_t begin = span_begin(sched);
         x.split = s;
@@ -371,9 +390,9 @@ done:
     return status;
 }
 
-/* ---- to the end -------------------------------------------------------------------------------------------------------------- */
+/* ---- to the end ------------------------------------------------------------------------------------------------- */
 
-/* What was queued on the memory of a backend whose queue has failed may or may not have been run: it counts as not run. */
+/* What was queued on the memory of a backend whose queue has failed may have been run or not: it counts as not run. */
 static void forget_splits(sr_sched *sched, int failed) {
     for (int32_t s = 0; s < sched->n_splits; s++) {
         const int b = sched->splits[s].backend;
@@ -414,7 +433,7 @@ sr_status sr_sched_compute(sr_sched *sched, const sr_graph *graph, sr_error *err
     sr_error own = {0};
     const uint64_t begin = sr_trace_now();
     sr_status status = sr_sched_compute_async(sched, graph, &own);
-    const bool started = sched->layout.copied != NULL;
+    const bool started = sched->layout.executed || sched->layout.split_done;
     status = wait_for_all(sched, status, &own);
     if (started) {
         if (status != SR_OK) {

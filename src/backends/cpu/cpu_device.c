@@ -72,7 +72,7 @@ static sr_status cpu_compute(sr_backend *backend, const sr_graph_view *view, sr_
     return status == SR_OK ? run_nodes(backend, view, err) : status;
 }
 
-/* ---- plans: what of a view has to be computed, checked once ------------------------------------------------------- */
+/* ---- plans: what of a view has to be computed, checked once ----------------------------------------------------- */
 
 typedef struct cpu_plan {
     sr_graph_view view; /* of the nodes below */

@@ -4,7 +4,8 @@
  * Layer: backends.  Answers to graph_compute of the reference's device backends.
  *
  * A node may use memory of another device, if the description says that the backend accepts it, or read it through a
- * view (see reach.h).  Nobody copies then, so nobody waits either: such a compute takes part in that device's queue too.
+ * view (see reach.h).  Nobody copies then, so nobody waits either: such a compute takes part in that device's queue
+ * too.
  * Memory that belongs to no queue, the host's above all, is free for anyone when the call returns, so there the call
  * returns late.
  */
@@ -172,9 +173,10 @@ static sr_status compute_new(sr_backend *backend, const sr_graph_view *view, com
     c->backend = backend;
     sr__sim_tell(&c->command, backend, SR_TRACE_COMPUTE, 0);
     if (backend->trace) {
-        const char *first = c->snapshot.graph.n_nodes > 0 ? c->snapshot.graph.tensors[c->snapshot.graph.nodes[0]].name : "";
-        c->command.told.n_nodes = c->snapshot.graph.n_nodes;
-        c->command.told.name = sr_trace_keep(backend->trace, first);
+        const sr_graph *graph = &c->snapshot.graph;
+        c->command.told.n_nodes = graph->n_nodes;
+        c->command.told.name = graph->n_nodes > 0
+                                   ? sr_trace_keep(backend->trace, graph->tensors[graph->nodes[0]].name) : NULL;
     }
     if (n < view->n_nodes) {
         const sr_tensor *node = sr_view_tensor(view, view->nodes[n]);
