@@ -37,7 +37,7 @@ static void fail_case(const injection *x, const char *what, const sr_error *err)
              x->params.fault.backend, x->host, what, sr_error_message(err));
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 static int draw_op(uint64_t *state) {
     static const int ops[] = {SR_OP_UNARY,    SR_OP_SCALE,    SR_OP_ADD,  SR_OP_SUB,  SR_OP_MUL,      SR_OP_MUL_MAT,
@@ -68,7 +68,7 @@ static injection draw_injection(uint64_t seed) {
     return x;
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static sr_status new_sched(const gen_case *c, int n_copies, sr_sched **out_sched, sr_error *err) {
     sr_sched_params params;
@@ -117,7 +117,7 @@ static uint64_t value_without_fault(const injection *x, int n_backends) {
     return result;
 }
 
-/* ---- what the error must say --------------------------------------------------------------------------------------------- */
+/* ---- what the error must say ------------------------------------------------------------------------------------- */
 
 static void check_detail(const injection *x, const sr_error *err, const char *key, bool is_text) {
     const sr_error_detail *detail = sr_error_find(err, key);
@@ -153,7 +153,7 @@ static void check_error(const injection *x, sr_status status, const sr_error *er
     }
 }
 
-/* ---- one injection --------------------------------------------------------------------------------------------------------- */
+/* ---- one injection ----------------------------------------------------------------------------------------------- */
 
 /* What has failed once does not fail again: the same scheduler goes on, with the right values. */
 static void check_going_on(const injection *x, const gen_case *c, sr_sched *sched, uint64_t want) {
