@@ -18,6 +18,7 @@
 #include "gen.h"
 
 static uint64_t first_seed, n_faults;
+static int n_named; /* copies that failed while a graph was run, with the name of what was copied */
 
 /* One fault on one case. */
 typedef struct injection {
@@ -147,6 +148,10 @@ static void check_error(const injection *x, sr_status status, const sr_error *er
     } else {
         check_detail(x, err, "backend", true);
     }
+    if (kind == GEN_FAIL_COPY && strncmp(err->message, "copying '", strlen("copying '")) == 0) {
+        check_detail(x, err, "node", true);
+        n_named++;
+    }
     if (kind == GEN_FAIL_OP) {
         check_detail(x, err, "node", true);
         check_detail(x, err, "op", true);
@@ -227,6 +232,7 @@ static void faults_end_in_errors_that_name_the_place(void **state) {
         print_message("%s: %llu\n", kind_names[kind], (unsigned long long)struck[kind]);
         assert_true(n_faults < 100 || struck[kind] > n_faults / 50);
     }
+    assert_true(n_faults < 100 || n_named > 0);
 }
 
 int main(void) {

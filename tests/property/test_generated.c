@@ -1,6 +1,6 @@
 /*
- * test_generated.c - graphs of the generator: the same for the same seed, and the same values on every machine, with any
- * number of threads and copies, with events and without.
+ * test_generated.c - graphs of the generator: the same for the same seed, and the same values on every machine, with
+ * any number of threads and copies, with events and without.
  *
  * Layer: tests.  SR_SEEDS in the environment sets how many seeds are tried, SR_SEED the first one.
  */
