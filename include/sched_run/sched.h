@@ -38,6 +38,37 @@ enum { SR_CAUSE_COUNT = SR_CAUSE_WGT0 + SR_MAX_SRC };
 SR_API const char *sr_cause_name(int cause);  /* "" for NONE */
 SR_API int sr_cause_find(const char *name);   /* -1: unknown */
 
+/* ---- rules by date --------------------------------------------------------------------------------------------- */
+
+/* How the scheduler of some time behaves, where that differs from another time's. */
+typedef struct sr_sched_rules {
+    bool pipeline_copies;           /* more than one copy slot can be had */
+    int max_splits;                 /* 0: as many as there are nodes */
+    int max_split_inputs;
+    bool views_in_pass_1;           /* views of what is pre-allocated are assigned in pass 1, not in pass 4 */
+    bool offload_host_only;         /* an op is offloaded only if its weights are in host memory */
+    bool op_offload_switch;         /* offloading can be switched off */
+    bool used_experts_only;         /* of host weights of MUL_MAT_ID only the used experts are copied */
+    bool reserve_keeps_users;       /* a reserve heeds user assignments */
+    bool attention_ignores_weights; /* FLASH_ATTN_EXT, as ROPE, is neither placed nor offloaded by a weight */
+    bool inputs_grow;               /* a split's inputs are not limited, and the graph copy's size counts real inputs */
+    bool empty_split_waits;         /* a split without inputs waits for the backend of the split before */
+    bool full_split_goes_on;        /* many inputs do not start a new split */
+} sr_sched_rules;
+
+/* The state of the rules from a date on; `change` says what came with it. */
+typedef struct sr_revision {
+    const char *date;  /* "2026-05-10"; without a day where only the month is known */
+    const char *name;  /* "reference", "host-offload" */
+    const char *change;
+    sr_sched_rules rules;
+} sr_revision;
+
+/* All revisions, oldest first. */
+SR_API const sr_revision *sr_revisions(int *out_n);
+/* By name, or the one in force at a date ("2025-06-01", "2025-06", "2025"); "latest" is the last.  NULL: neither. */
+SR_API const sr_revision *sr_revision_find(const char *text);
+
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
 typedef struct sr_sched_params {
@@ -45,14 +76,17 @@ typedef struct sr_sched_params {
     int n_copies;            /* pipeline copies, 1 */
     bool op_offload;         /* true */
     int max_backends;        /* 16 */
-    int max_split_inputs;    /* 30 */
+    int max_split_inputs;    /* 30, as the rules have it */
     int max_copies;          /* 255: slots are numbered in a byte */
     int max_chunks;          /* 16 */
+    sr_sched_rules rules;    /* the reference's */
     bool record_decisions;   /* true: keep the record of every pass */
     bool record_lives;       /* false: keep life spans for memory reports */
 } sr_sched_params;
 
 SR_API void sr_sched_params_init(sr_sched_params *params);
+/* Behave as at another time: sets `rules`, and `max_split_inputs` to what they say. */
+SR_API void sr_sched_params_set_rules(sr_sched_params *params, const sr_revision *revision);
 
 /* ---- the record ------------------------------------------------------------------------------------------------ */
 

@@ -58,12 +58,16 @@ static int backend_to_offload(sr_sched *sched, int32_t tensor) {
     return -1;
 }
 
-/* Ops with weights go where the weights are.  The frequency factors of ROPE are too small to decide its place. */
+/* Ops with weights go where the weights are.  The frequency factors of ROPE are too small to decide its place, and by
+ * later rules so are the sinks of attention. */
 static sr_status assign_by_weights(sr_sched *sched, int32_t tensor, sr_error *err) {
     const sr__hot *hot = &sched->hot[tensor];
-    if (sched->graph->tensors[tensor].op == SR_OP_ROPE) {
+    const sr_sched_rules *rules = &sched->params.rules;
+    const int op = sched->graph->tensors[tensor].op;
+    if (op == SR_OP_ROPE || (op == SR_OP_FLASH_ATTN_EXT && rules->attention_ignores_weights)) {
         return SR_OK;
     }
+    const bool may_offload = sched->params.op_offload || !rules->op_offload_switch;
     for (int j = 0; j < hot->n_src; j++) {
         const int32_t source = sched->graph->srcs[hot->src_begin + j];
         if (source < 0 || !(sched->hot[source].bits & SR__WEIGHTS)) {
@@ -71,7 +75,8 @@ static sr_status assign_by_weights(sr_sched *sched, int32_t tensor, sr_error *er
         }
         const int type = sched->hot[source].type;
         const int home = backend_for(sched, type, tensor);
-        if (sched->params.op_offload && home == sched->n_backends - 1 && sched->types[type]->is_host) {
+        if (may_offload && home == sched->n_backends - 1 &&
+            (sched->types[type]->is_host || !rules->offload_host_only)) {
             const int b = backend_to_offload(sched, tensor);
             if (b >= 0) {
                 return sr__sched_decide(sched, SR_PASS_1, tensor, b, SR_CAUSE_OFFLOAD, source, err);
@@ -106,8 +111,10 @@ static sr_status pass_1(sr_sched *sched, sr_error *err) {
         }
     }
     for (int32_t i = 0; i < graph->n_nodes && status == SR_OK; i++) {
-        if (sched->backend_of[graph->nodes[i]] < 0) {
-            status = assign_from_current(sched, graph->nodes[i], err);
+        const int32_t node = graph->nodes[i];
+        const bool passed_over = (sched->hot[node].bits & SR__VIEW_OP) && !sched->params.rules.views_in_pass_1;
+        if (sched->backend_of[node] < 0 && !passed_over) {
+            status = assign_from_current(sched, node, err);
         }
     }
     return status;

@@ -98,8 +98,8 @@ static sr_status copy_now(const execution *x, int32_t input, int32_t copy) {
 /* The split begins with MUL_MAT_ID over this input, whose weights are in host memory. */
 static bool is_experts_input(const execution *x, const sr_split *split, int s, int32_t input, int32_t copy) {
     const sr_buffer *buffer = x->view->storage[input].buffer;
-    if (split->start == split->end || !buffer || buffer->usage != SR_USAGE_WEIGHTS || !buffer->type->is_host ||
-        !buffer->base) {
+    if (!x->sched->params.rules.used_experts_only || split->start == split->end || !buffer ||
+        buffer->usage != SR_USAGE_WEIGHTS || !buffer->type->is_host || !buffer->base) {
         return false;
     }
     const sr_tensor *node = sr_view_tensor(x->view, x->view->nodes[x->sched->split_nodes[s]]);
@@ -333,6 +333,14 @@ static sr_status check_abort(const execution *x, int s) {
     return SR_ABORTED;
 }
 
+/* By later rules: memory that a split without inputs writes to may still be read by the backend before it. */
+static sr_status wait_for_last(const execution *x, const sr_split *split, int s) {
+    if (!x->sched->params.rules.empty_split_waits || split->n_inputs > 0 || s == 0) {
+        return SR_OK;
+    }
+    return sr_backend_synchronize(x->sched->backends[x->sched->splits[s - 1].backend], x->err);
+}
+
 static sr_status run_split(execution *x, int s) {
     sr_sched *sched = x->sched;
     const sr_split *split = &sched->splits[s];
@@ -341,6 +349,7 @@ static sr_status run_split(execution *x, int s) {
     sr_status status;
     SR_TRY(check_abort(x, s));
     SR_TRY(check_reach(x, split, s));
+    SR_TRY(wait_for_last(x, split, s));
     backend->subject.split = s;
     for (int32_t k = 0; k < split->n_inputs; k++) {
         status = copy_input(x, split, s, k);

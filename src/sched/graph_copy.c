@@ -181,7 +181,9 @@ sr_status sr__sched_build_view(sr_sched *sched, sr_error *err) {
     sr_layout *layout = &sched->layout;
     const int64_t larger = graph->n_nodes > graph->n_leafs ? graph->n_nodes : graph->n_leafs;
     layout->prev_graph_copy_size = layout->graph_copy_size;
-    layout->graph_copy_size = larger + (int64_t)sched->n_splits * sched->params.max_split_inputs * 2 * n_copies;
+    const int64_t n_inputs = sched->params.rules.inputs_grow ? sched->n_inputs
+                                                             : (int64_t)sched->n_splits * sched->params.max_split_inputs;
+    layout->graph_copy_size = larger + n_inputs * 2 * n_copies;
     return status;
 }
 

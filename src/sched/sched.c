@@ -18,10 +18,10 @@ void sr_sched_params_init(sr_sched_params *params) {
     *params = (sr_sched_params){.n_copies = 1,
                                 .op_offload = true,
                                 .max_backends = 16,
-                                .max_split_inputs = 30,
                                 .max_copies = UINT8_MAX,
                                 .max_chunks = 16,
                                 .record_decisions = true};
+    sr_sched_params_set_rules(params, sr_revision_find("reference"));
 }
 
 static double now(void) {
@@ -114,6 +114,9 @@ sr_status sr_sched_new(sr_backend *const *backends, sr_buffer_type *const *buffe
         return sr__fail_memory(err);
     }
     s->params = *params;
+    if (!params->rules.pipeline_copies) {
+        s->params.n_copies = 1;
+    }
     s->n_backends = n_backends;
     SR_TRY(make_tables(s, backends, buffer_types, err));
     SR_TRY(make_events(s, err));
@@ -263,6 +266,9 @@ sr_status sr_sched_reserve(sr_sched *s, const sr_graph *graph, sr_error *err) {
     sr_status status;
     memset(s->grew, 0, (size_t)s->n_backends * sizeof(*s->grew));
     SR_TRY(sr_sched_synchronize(s, err));
+    if (!s->params.rules.reserve_keeps_users) {
+        sr_sched_reset(s);
+    }
     SR_TRY(split_graph(s, graph, true, err));
     const double start = now();
     s->layout.first_allocation = !s->planned;

@@ -65,7 +65,7 @@ static sr_status copy_graph_input(sr_sched *sched, int32_t node, int32_t source,
         return status;
     }
     sched->cause_of[source] = SR_CAUSE_COPY;
-    if (sched->n_graph_inputs >= sched->params.max_split_inputs) {
+    if (sched->n_graph_inputs >= sched->params.max_split_inputs && !sched->params.rules.inputs_grow) {
         return fail_inputs(sched, node, sched->n_graph_inputs + 1, "the list of user inputs", err);
     }
     if (!SR__GROW(sched, graph_inputs, sched->n_graph_inputs + 1)) {
@@ -80,7 +80,7 @@ static sr_status add_input(sr_sched *sched, sr_split *split, int32_t node, int32
     if (status != SR_OK) {
         return status;
     }
-    if (split->n_inputs >= sched->params.max_split_inputs) {
+    if (split->n_inputs >= sched->params.max_split_inputs && !sched->params.rules.inputs_grow) {
         return fail_inputs(sched, node, split->n_inputs + 1, "its split", err);
     }
     if (!SR__GROW(sched, inputs, sched->n_inputs + 1) || !SR__GROW(sched, input_copies, sched->n_inputs + 1)) {
@@ -133,6 +133,7 @@ static bool needs_new_split(const sr_sched *sched, const sr_split *split, int32_
                             int32_t *out_source) {
     const sr__hot *hot = &sched->hot[node];
     const int backend = split->backend;
+    const bool full = split->n_inputs == sched->params.max_split_inputs && !sched->params.rules.full_split_goes_on;
     for (int j = 0; j < hot->n_src; j++) {
         const int32_t source = sched->graph->srcs[hot->src_begin + j];
         if (source < 0) {
@@ -144,7 +145,7 @@ static bool needs_new_split(const sr_sched *sched, const sr_split *split, int32_
             *out_reason = SR_STARTS_WEIGHT;
             return true;
         }
-        if (elsewhere && split->n_inputs == sched->params.max_split_inputs && find_group(sched, source, backend) < 0) {
+        if (elsewhere && full && find_group(sched, source, backend) < 0) {
             *out_reason = SR_STARTS_FULL;
             return true;
         }
@@ -154,6 +155,13 @@ static bool needs_new_split(const sr_sched *sched, const sr_split *split, int32_
 
 static sr_status start_split(sr_sched *sched, int backend, int32_t start, sr_split_reason reason, int32_t because,
                              sr_error *err) {
+    const int max_splits = sched->params.rules.max_splits;
+    if (max_splits > 0 && sched->n_splits == max_splits) {
+        sr__fail(err, SR_LIMIT, "the graph needs more than %d splits, the limit of these rules", max_splits);
+        sr__error_text(err, "node", sr__sched_tensor_label(&sched->graph->tensors[sched->graph->nodes[start]]));
+        sr__error_number(err, "limit", max_splits);
+        return SR_LIMIT;
+    }
     if (!SR__GROW(sched, splits, sched->n_splits + 1)) {
         return sr__fail_memory(err);
     }
