@@ -223,6 +223,8 @@ struct sr_backend {
     bool has_allow;
     sr_rules deny, allow;
     sr_speed speed;
+    int64_t offload_min_batch;    /* as the description has it, -1: it never asks for offload */
+    bool offloads_listed_ops;     /* then only for ops that the description lists */
     void *context;
     sr_trace *trace;              /* where it tells what it does, NULL: nowhere; see sr_backend_set_trace */
     sr_trace_subject subject;     /* of what it is given next; set by who drives it, where there is a trace */

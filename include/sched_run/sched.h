@@ -166,6 +166,9 @@ typedef struct sr_layout {
     int64_t graph_copy_size, prev_graph_copy_size; /* max(nodes, leafs) + splits * 30 * 2 * copies */
     const size_t *compute_buffer_size; /* by backend; 0 where the type was counted before */
     const bool *grew;              /* by backend: its buffer had memory and got more */
+    const size_t *prev_buffer_size;    /* by backend, as compute_buffer_size: what was held before this schedule */
+    const sr_graph_allocator *allocator; /* of the scheduler: its chunks, and life spans where they are recorded */
+    const sr_sched_params *params;     /* of the scheduler */
     bool executed;                 /* the graph has been run to its end */
     const uint8_t *split_done;     /* by split, after an execution that failed: whether it had been run; else NULL */
     const uint64_t *copied;        /* beside inputs: bytes an execution wrote into each copy; NULL: none */
@@ -191,6 +194,8 @@ SR_API sr_status sr_sched_set_tensor_backend(sr_sched *sched, const sr_graph *gr
 SR_API sr_status sr_sched_reserve(sr_sched *sched, const sr_graph *graph, sr_error *err);
 /* Splits the graph and says what each backend would need; sizes has n_backends places.  Resets first. */
 SR_API sr_status sr_sched_reserve_size(sr_sched *sched, const sr_graph *graph, size_t *sizes, sr_error *err);
+/* The same for the graph that is scheduled next: assignments made for it count, and nothing is reset. */
+SR_API sr_status sr_sched_measure(sr_sched *sched, const sr_graph *graph, size_t *sizes, sr_error *err);
 /* Splits the graph and gives it memory, reserving again where the plan does not fit. */
 SR_API sr_status sr_sched_alloc_graph(sr_sched *sched, const sr_graph *graph, sr_error *err);
 /* Runs the allocated graph (allocating it first if need be), split by split. */

@@ -245,6 +245,8 @@ static sr_status open_entry(sr_machine *machine, machine_entry *entry, sr_error 
     backend->allow = config->allow;
     config->deny = config->allow = (sr_rules){0};
     backend->speed = config->speed;
+    backend->offload_min_batch = config->offload_min_batch;
+    backend->offloads_listed_ops = config->has_offload_ops;
     SR_TRY(backend->device->iface->init_backend(backend->device, backend, err));
     SR_TRY(adopt_type(machine, backend, err));
 done:

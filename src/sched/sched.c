@@ -62,10 +62,11 @@ static sr_status make_tables(sr_sched *s, sr_backend *const *backends, sr_buffer
     s->type_of_backend = sr__calloc(n, sizeof(*s->type_of_backend));
     s->shares_higher = sr__calloc(n, sizeof(*s->shares_higher));
     s->sizes = sr__calloc(n, sizeof(*s->sizes));
+    s->prev_sizes = sr__calloc(n, sizeof(*s->prev_sizes));
     s->grew = sr__calloc(n, sizeof(*s->grew));
     s->events = sr__calloc(n * (size_t)s->params.n_copies, sizeof(sr_event *));
     if (!s->backends || !s->buffer_types || !s->type_of_backend || !s->shares_higher || !s->sizes || !s->grew ||
-        !s->events) {
+        !s->prev_sizes || !s->events) {
         return sr__fail_memory(err);
     }
     for (int b = 0; b < s->n_backends; b++) {
@@ -138,7 +139,7 @@ static void free_arrays(sr_sched *s) {
         s->decisions,  s->splits,       s->inputs,          s->input_copies,  s->graph_inputs, s->nodes,
         s->leafs,      s->split_nodes,  s->node_ids,        s->leaf_ids,      s->prev_node_ids, s->prev_leaf_ids,
         s->storage,    s->addresses,    s->sizes,           s->grew,          s->copied,
-        s->split_done};
+        s->split_done, s->prev_sizes};
     for (int i = 0; i < SR_COUNT(arrays); i++) {
         sr__free(arrays[i]);
     }
@@ -216,7 +217,13 @@ static void start_layout(sr_sched *s, const sr_graph *graph, bool reserve) {
                             .graph_copy_size = last->graph_copy_size,
                             .prev_graph_copy_size = last->prev_graph_copy_size,
                             .compute_buffer_size = s->sizes,
-                            .grew = s->grew};
+                            .grew = s->grew,
+                            .prev_buffer_size = s->prev_sizes,
+                            .allocator = s->allocator,
+                            .params = &s->params};
+    for (int b = 0; b < s->n_backends; b++) {
+        s->prev_sizes[b] = sr_graph_allocator_size(s->allocator, b);
+    }
 }
 
 /* Points the record at what has been decided so far, so that a failed schedule can be looked at too. */
@@ -282,15 +289,21 @@ done:
     return status;
 }
 
-sr_status sr_sched_reserve_size(sr_sched *s, const sr_graph *graph, size_t *sizes, sr_error *err) {
+sr_status sr_sched_measure(sr_sched *s, const sr_graph *graph, size_t *sizes, sr_error *err) {
     sr_status status;
-    sr_sched_reset(s);
+    memset(s->grew, 0, (size_t)s->n_backends * sizeof(*s->grew));
+    s->is_alloc = false;
     SR_TRY(sr_sched_synchronize(s, err));
     SR_TRY(split_graph(s, graph, true, err));
     SR_TRY(sr_graph_allocator_measure(s->allocator, &s->layout.view, s->node_ids, s->leaf_ids, sizes, err));
 done:
     fill_layout(s, status);
     return status;
+}
+
+sr_status sr_sched_reserve_size(sr_sched *s, const sr_graph *graph, size_t *sizes, sr_error *err) {
+    sr_sched_reset(s);
+    return sr_sched_measure(s, graph, sizes, err);
 }
 
 sr_status sr_sched_alloc_graph(sr_sched *s, const sr_graph *graph, sr_error *err) {

@@ -102,7 +102,7 @@ struct sr_sched {
     sr_storage *storage;
     sr_address *addresses;
     size_t storage_cap, addresses_cap;
-    size_t *sizes;
+    size_t *sizes, *prev_sizes;
     bool *grew;
     bool planned; /* some plan was made before */
 
