@@ -142,6 +142,33 @@ SR_API sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layou
                               const sr_check_findings *findings, sr_error *err);
 SR_API void sr_check_clear(sr_check *check);
 
+/* ---- the layout under the rules of every date ---------------------------------------------------------------------- */
+
+typedef struct sr_rules_move { int32_t node; int16_t from, to; } sr_rules_move;
+
+/* One run under the rules of one revision. */
+typedef struct sr_rules_row {
+    sr_status status;       /* of scheduling it */
+    int32_t n_splits;       /* 0 after a failure */
+    uint64_t bytes_copied;  /* per evaluation */
+    bool changed;           /* status, splits, inputs or backends differ from those of the revision before */
+    sr_rules_move *moves;   /* nodes on another backend than under the revision before */
+    int n_moves;
+} sr_rules_row;
+
+typedef struct sr_rules_report {
+    int n_revisions, n_runs;
+    sr_rules_row *rows;     /* [revision * n_runs + run], revisions as sr_revisions orders them */
+} sr_rules_report;
+
+/*
+ * Schedules every run under every revision, each on a scheduler of its own; params' rules do not matter.  Nothing is
+ * executed.  A run that fails is a row with its status; other failures (SR_MEMORY, SR_BACKENDS) end it.
+ */
+SR_API sr_status sr_rules_compare(const sr_description *description, const sr_sched_params *params,
+                                  sr_rules_report *out_report, sr_error *err);
+SR_API void sr_rules_report_clear(sr_rules_report *report);
+
 #ifdef __cplusplus
 }
 #endif

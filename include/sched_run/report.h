@@ -90,6 +90,9 @@ SR_API sr_status sr_report_trace(sr_trace_report *report, const sr_trace *trace,
                                  sr_error *err);
 SR_API sr_status sr_report_trace_end(sr_trace_report *report, sr_error *err);
 
+/* What changed when, of every run: a table and the moved nodes, or (json) one object. */
+SR_API sr_status sr_report_rules(const sr_description *description, const sr_rules_report *rules, bool json,
+                                 sr_sink *sink, sr_error *err);
 /* DOT: one digraph a run. */
 SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                sr_error *err);

@@ -30,6 +30,8 @@ typedef struct cli_options {
     const char *trace, *dump, *compare; /* NULL: not given */
     double nmse;                 /* 0: by op */
     bool drift;
+    const sr_revision *rules;    /* NULL: the reference's */
+    bool rules_all, rules_help;
     int copies;                  /* 0: as the description says */
     bool no_op_offload;
     int max_split_inputs, max_backends; /* 0: the reference's */
@@ -149,5 +151,7 @@ int cli_cmd_ops(const cli_options *options);
 int cli_cmd_help(const cli_options *options);
 /* Usage and options of a command on standard output; NULL: of all of them. */
 int cli_help(const cli_command *command);
+/* The table of --rules help. */
+int cli_list_rules(void);
 
 #endif

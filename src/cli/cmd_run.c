@@ -45,12 +45,14 @@ static bool shows_times(const cli_session *session) {
            (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL);
 }
 
-static sr_status make_sched(cli_session *session, sr_error *err) {
+sr_sched_params cli_sched_params(const cli_session *session) {
     const cli_options *options = session->options;
-    const sr_machine *machine = sr_description_machine(session->description);
     const sr_sched_settings settings = sr_description_settings(session->description);
     sr_sched_params params;
     sr_sched_params_init(&params);
+    if (options->rules != NULL) {
+        sr_sched_params_set_rules(&params, options->rules);
+    }
     params.graph_size = settings.graph_size;
     params.n_copies = options->copies > 0 ? options->copies : settings.n_copies;
     params.op_offload = settings.op_offload && !options->no_op_offload;
@@ -61,6 +63,13 @@ static sr_status make_sched(cli_session *session, sr_error *err) {
     if (options->max_backends > 0) {
         params.max_backends = options->max_backends;
     }
+    return params;
+}
+
+static sr_status make_sched(cli_session *session, sr_error *err) {
+    const cli_options *options = session->options;
+    const sr_machine *machine = sr_description_machine(session->description);
+    const sr_sched_params params = cli_sched_params(session);
     for (int b = 0; b < machine->n_backends && options->threads > 0; b++) {
         sr_backend_set_threads(machine->backends[b], options->threads);
     }
@@ -278,6 +287,9 @@ static sr_status run_file(cli_session *session, cli_output *output, sr_error *er
     sr_status status;
     if (session->options->compare != NULL) {
         return cli_compare(session, output, err);
+    }
+    if (session->options->rules_all) {
+        return cli_compare_rules(session, output, err);
     }
     SR_TRY(all_runs(session, output, err));
     if (cli_wants_values(session->options) && !session->executed_any && session->exit_status == 0) {

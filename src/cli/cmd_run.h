@@ -59,6 +59,13 @@ sr_status cli_values_end(cli_session *session, sr_status status, sr_error *err);
 void cli_values_clear(cli_values *values);
 void cli_values_free(cli_values *values);
 
+/* ---- run_rules.c: --rules all --------------------------------------------------------------------------------------- */
+
+/* Every run of the description under the rules of every date, reported. */
+sr_status cli_compare_rules(cli_session *session, cli_output *output, sr_error *err);
+/* What the options and the description say of the scheduler. */
+sr_sched_params cli_sched_params(const cli_session *session);
+
 /* ---- run_compare.c: --compare ------------------------------------------------------------------------------------- */
 
 /* Every run of the description node by node on two backends, reported. */

@@ -64,6 +64,9 @@ static int run_command(const cli_command *command, const cli_options *options, b
     if (options->help) {
         return cli_help(named ? command : NULL);
     }
+    if (options->rules_help) {
+        return cli_list_rules();
+    }
     if ((!named && is_mistyped_command(options)) || !check_operands(command, options)) {
         return sr_status_exit(SR_USAGE);
     }

@@ -27,7 +27,8 @@ enum {
     OPTION_DUMP,
     OPTION_COMPARE,
     OPTION_NMSE,
-    OPTION_DRIFT
+    OPTION_DRIFT,
+    OPTION_RULES
 };
 
 const cli_option_info cli_option_table[] = {
@@ -50,6 +51,7 @@ const cli_option_info cli_option_table[] = {
     {OPTION_NO_OP_OFFLOAD, "no-op-offload", NULL, CLI_RUN, "never offload ops whose weights are in host memory"},
     {OPTION_MAX_SPLIT_INPUTS, "max-split-inputs", "N", CLI_RUN, "inputs that a split may have; default 30"},
     {OPTION_MAX_BACKENDS, "max-backends", "N", CLI_RUN, "backends that a scheduler may have; default 16"},
+    {OPTION_RULES, "rules", "REV", CLI_RUN, "behave as the scheduler of a date or name; 'all' compares, 'help' lists"},
     {OPTION_SIMULATE_MISSING, "simulate-missing", NULL, CLI_RUN | CLI_EXPAND, "simulate devices that are not there"},
     {'d', "debug", "LEVEL", CLI_RUN, "1: splits, 2: nodes too (default); 0: the summary alone"},
     {OPTION_REALLOC, "realloc", "LEVEL", CLI_RUN, "exit 1 on 1: an unexpected reallocation, 2: any"},
@@ -156,6 +158,29 @@ static bool read_color(const char *text, cli_options *o) {
     return true;
 }
 
+/* A date, a name, or one of the words that stand for something else. */
+static bool read_rules(const char *text, cli_options *o) {
+    o->rules_help = strcmp(text, "help") == 0;
+    o->rules_all = strcmp(text, "all") == 0;
+    o->rules = o->rules_help || o->rules_all ? NULL : sr_revision_find(text);
+    if (o->rules == NULL && !o->rules_help && !o->rules_all) {
+        int n;
+        const sr_revision *all = sr_revisions(&n);
+        const char *names[64];
+        for (int i = 0; i < n && i < SR_COUNT(names); i++) {
+            names[i] = all[i].name;
+        }
+        const char *near = sr__nearest(text, names, n < SR_COUNT(names) ? n : SR_COUNT(names));
+        if (near != NULL) {
+            cli_message("--rules: unknown '%s', did you mean %s?", text, near);
+        } else {
+            cli_message("--rules: '%s' is neither a date from %s on nor a name, see --rules help", text, all[0].date);
+        }
+        return false;
+    }
+    return true;
+}
+
 /* ---- one option ------------------------------------------------------------------------------------------------- */
 
 static bool set_option(cli_options *o, int id, const char *value) {
@@ -181,6 +206,7 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_COMPARE: o->compare = value; return true;
     case OPTION_NMSE: return read_limit("--nmse", value, &o->nmse);
     case OPTION_DRIFT: o->drift = true; return true;
+    case OPTION_RULES: return read_rules(value, o);
     case OPTION_COPIES: return read_number("--copies", value, 1, UINT8_MAX, &o->copies);
     case OPTION_PARALLEL: o->copies = 4; return true;
     case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
@@ -308,6 +334,9 @@ static bool check_combinations(const cli_options *o) {
          "--compare does not go with --print, --dump, --trace or --check"},
         {o->compare && o->format != CLI_TEXT && o->format != CLI_JSON && o->format != CLI_JSONL,
          "--compare needs --format text, json or jsonl"},
+        {o->rules_all && (o->compare || o->check || o->compute || o->trace || o->dump || o->prints.n > 0),
+         "--rules all compares layouts: it does not go with --check, --compute, --compare, --print, --dump or --trace"},
+        {o->rules_all && o->format != CLI_TEXT && o->format != CLI_JSON, "--rules all needs --format text or json"},
         {!o->compare && (o->nmse > 0.0 || o->drift), "--nmse and --drift are for --compare"},
     };
     for (int i = 0; i < SR_COUNT(rules); i++) {

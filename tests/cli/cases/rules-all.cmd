@@ -1,0 +1,1 @@
+"$SCHED_RUN" --rules all ../../../graphs/teaching/1-off.json

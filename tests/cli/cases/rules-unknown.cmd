@@ -1,0 +1,1 @@
+"$SCHED_RUN" --rules atention layers.json
