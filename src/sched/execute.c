@@ -4,6 +4,7 @@
  * Layer: sched.  Answers to ggml_backend_sched_compute_splits.
  */
 #include "sched/sched_internal.h"
+#include "sched/spans.h"
 
 /* What one execution works on. */
 typedef struct execution {
@@ -19,18 +20,7 @@ typedef struct execution {
     sr_error *err;
 } execution;
 
-/* ---- telling the trace ------------------------------------------------------------------------------------------ */
-
-static uint64_t span_begin(const sr_sched *sched) { return sched->trace ? sr_trace_now() : 0; }
-
-/* Since begin the host has been occupied with this. */
-static void span_end(const sr_sched *sched, uint64_t begin, sr_trace_kind kind, int split, const char *name) {
-    if (sched->trace) {
-        const sr_trace_event event = {.kind = kind, .name = name, .split = split,
-                                      .begin = begin, .end = sr_trace_now()};
-        sr_trace_add(sched->trace, &event);
-    }
-}
+/* ---- telling the trace ------------------------------------------------------------------------------------------- */
 
 /* What the next transfer into the split's backend, perhaps out of its source's queue, is about. */
 static void tell_subject(const execution *x, int32_t input) {
@@ -54,17 +44,17 @@ static sr_event *event_of(const sr_sched *sched, int backend) {
 static sr_status wait_on_host(const execution *x, int backend) {
     sr_backend *b = x->sched->backends[backend];
     sr_event *event = event_of(x->sched, backend);
-    const uint64_t begin = span_begin(x->sched);
+    const uint64_t begin = sr__span_begin(x->sched);
     const sr_status status = event ? sr_event_synchronize(event, x->err) : sr_backend_synchronize(b, x->err);
-    span_end(x->sched, begin, event ? SR_TRACE_WAIT : SR_TRACE_SYNCHRONIZE, x->split, b->name);
+    sr__span_end(x->sched, begin, event ? SR_TRACE_WAIT : SR_TRACE_SYNCHRONIZE, x->split, b->name);
     return status;
 }
 
 static sr_status synchronize(const execution *x, int backend) {
     sr_backend *b = x->sched->backends[backend];
-    const uint64_t begin = span_begin(x->sched);
+    const uint64_t begin = sr__span_begin(x->sched);
     const sr_status status = sr_backend_synchronize(b, x->err);
-    span_end(x->sched, begin, SR_TRACE_SYNCHRONIZE, x->split, b->name);
+    sr__span_end(x->sched, begin, SR_TRACE_SYNCHRONIZE, x->split, b->name);
     return status;
 }
 
@@ -76,7 +66,7 @@ static sr_status wait_in_queue(const execution *x, int backend) {
 static sr_status copy_now(const execution *x, int32_t input, int32_t copy) {
     const sr_storage *src = &x->view->storage[input], *dst = &x->view->storage[copy];
     const size_t size = sr_view_tensor(x->view, input)->nbytes;
-    const uint64_t begin = span_begin(x->sched);
+    const uint64_t begin = sr__span_begin(x->sched);
     if (!size) {
         return SR_OK;
     }
@@ -291,7 +281,7 @@ static sr_graph_view part_of(const execution *x, int32_t begin, int32_t end) {
 
 static sr_status submit(const execution *x, sr_backend *backend, int32_t begin, int32_t end) {
     const sr_graph_view part = part_of(x, begin, end);
-    const uint64_t since = span_begin(x->sched);
+    const uint64_t since = sr__span_begin(x->sched);
     const sr_status status = sr_backend_compute_async(backend, &part, x->err);
     if (x->sched->trace) {
         const sr_trace_event event = {.kind = SR_TRACE_SUBMIT, .name = backend->name, .split = x->split,
@@ -385,10 +375,10 @@ sr_status sr_sched_compute_async(sr_sched *sched, const sr_graph *graph, sr_erro
     sched->layout.executed = false;
     sched->layout.split_done = sched->split_done;
     for (int s = 0; s < sched->n_splits && status == SR_OK; s++) {
-        const uint64_t begin = span_begin(sched);
+        const uint64_t begin = sr__span_begin(sched);
         x.split = s;
         status = run_split(&x, s);
-        span_end(sched, begin, SR_TRACE_SPLIT, s, sched->backends[sched->splits[s].backend]->name);
+        sr__span_end(sched, begin, SR_TRACE_SPLIT, s, sched->backends[sched->splits[s].backend]->name);
     }
     sched->layout.copied = sched->copied;
     sched->layout.executed = status == SR_OK;
@@ -396,69 +386,5 @@ sr_status sr_sched_compute_async(sr_sched *sched, const sr_graph *graph, sr_erro
 done:
     sr__free(x.ids);
     sr__free(x.used);
-    return status;
-}
-
-/* ---- to the end ------------------------------------------------------------------------------------------------- */
-
-/* What was queued on the memory of a backend whose queue has failed may have been run or not: it counts as not run. */
-static void forget_splits(sr_sched *sched, int failed) {
-    for (int32_t s = 0; s < sched->n_splits; s++) {
-        const int b = sched->splits[s].backend;
-        if (sched->buffer_types[b] == sched->buffer_types[failed] && sched->backends[b]->iface->synchronize) {
-            sched->split_done[s] = 0;
-        }
-    }
-}
-
-/* Waits for every backend; *err is the first failure, those of later ones only count. */
-static sr_status wait_for_all(sr_sched *sched, sr_status status, sr_error *err) {
-    for (int b = 0; b < sched->n_backends; b++) {
-        const uint64_t begin = span_begin(sched);
-        const sr_status own = sr_backend_synchronize(sched->backends[b], status == SR_OK ? err : NULL);
-        span_end(sched, begin, SR_TRACE_SYNCHRONIZE, -1, sched->backends[b]->name);
-        if (own != SR_OK) {
-            forget_splits(sched, b);
-            status = status == SR_OK ? own : status;
-        }
-    }
-    if (!sched->is_alloc) {
-        sched->next_copy = 0; /* as sr_sched_synchronize has it */
-    }
-    return status;
-}
-
-/* A queue tells of its failure once, at whatever it is asked next: the error then names it. */
-static void judge_splits(sr_sched *sched, const sr_error *err) {
-    const sr_error_detail *name = sr_error_find(err, "backend");
-    for (int b = 0; b < sched->n_backends && name && name->text; b++) {
-        if (strcmp(sched->backends[b]->name, name->text) == 0) {
-            forget_splits(sched, b);
-        }
-    }
-}
-
-sr_status sr_sched_compute(sr_sched *sched, const sr_graph *graph, sr_error *err) {
-    sr_error own = {0};
-    const uint64_t begin = sr_trace_now();
-    sr_status status = sr_sched_compute_async(sched, graph, &own);
-    const bool started = sched->layout.executed || sched->layout.split_done;
-    status = wait_for_all(sched, status, &own);
-    if (started) {
-        if (status != SR_OK) {
-            judge_splits(sched, &own);
-        }
-        sched->layout.executed = status == SR_OK;
-        sched->layout.split_done = status == SR_OK ? NULL : sched->split_done;
-        sched->layout.seconds_compute = (double)(sr_trace_now() - begin) * 1e-9;
-        span_end(sched, begin, SR_TRACE_RUN, -1, graph->name);
-    }
-    if (status == SR_OK || !err) {
-        sr_error_clear(&own);
-    } else {
-        sr_error_clear(err);
-        *err = own;
-        err->status = status;
-    }
     return status;
 }

@@ -34,13 +34,19 @@ static inline void execute_case_free(execute_case *c) {
     sr_description_free(c->description);
 }
 
-/* Allocates, gives the inputs their contents, runs. */
-static inline sr_status execute_case_run(execute_case *c, sr_error *err) {
+/* What the description assigns by hand. */
+static inline void execute_case_assign(execute_case *c) {
     sr_error own = {0};
     for (int i = 0; i < c->run->n_assignments; i++) {
         const sr_assignment *a = &c->run->assignments[i];
         ASSERT_OK(sr_sched_set_tensor_backend(c->sched, c->graph, a->tensor, a->backend, &own), &own);
     }
+}
+
+/* Allocates, gives the inputs their contents, runs. */
+static inline sr_status execute_case_run(execute_case *c, sr_error *err) {
+    sr_error own = {0};
+    execute_case_assign(c);
     ASSERT_OK(sr_sched_alloc_graph(c->sched, c->graph, &own), &own);
     ASSERT_OK(sr_description_set_inputs(c->description, c->run, &sr_sched_layout(c->sched)->view, &own), &own);
     return sr_sched_compute(c->sched, c->graph, err);
