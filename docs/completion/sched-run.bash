@@ -23,17 +23,23 @@ _sched_run() {
             COMPREPLY=($(compgen -W "0 1 2" -- "$word"))
             return
             ;;
-        -p | --param | -P | --place | -A | --assign | -t | --threads | --copies | --max-split-inputs | --max-backends)
+        -p | --param | -P | --place | -A | --assign | -t | --threads | --copies | --max-split-inputs | --max-backends | \
+            --print | --compare | --nmse)
             return
             ;;
-        -b | --backends | -W | --weights | -o | --output)
+        --dump)
+            COMPREPLY=($(compgen -d -- "$word"))
+            return
+            ;;
+        -b | --backends | -W | --weights | -o | --output | --trace)
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
     esac
     case $command in
         run)
-            options="--param --backends --place --assign --weights --threads --no-compute --compute --copies --parallel
+            options="--param --backends --place --assign --weights --threads --no-compute --compute --trace --print
+                --dump --compare --nmse --drift --copies --parallel
                 --no-op-offload --max-split-inputs --max-backends --simulate-missing --debug --realloc --format --unfold
                 --output --check --quiet --verbose --color --version --help"
             ;;
