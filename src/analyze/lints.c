@@ -1,0 +1,82 @@
+/*
+ * lints.c - the table of findings, and running all of them on one run.
+ *
+ * Layer: analyze.  Each kind is a file of its own, lint_NAME.c.
+ */
+#include <stdlib.h>
+
+#include "analyze/lint_history.h"
+#include "sched_run/analyze.h"
+
+/* In the order of docs/lints.md. */
+static const sr_lint lints[] = {
+    {NULL, NULL, NULL},
+};
+
+const sr_lint *sr_lints(void) { return lints; }
+
+/* ---- which lints a run can be asked ------------------------------------------------------------------------------ */
+
+/* After a failure only what was decided until then is there to be looked at. */
+static bool applies(const sr_lint *lint, const sr_lint_input *input) {
+    const sr_layout *layout = input->layout;
+    (void)lint;
+    return sr_layout_has_splits(layout);
+}
+
+/* ---- order: by severity, then by cost, else as they were found --------------------------------------------------- */
+
+typedef struct ranked { sr_finding finding; int place; } ranked;
+
+static int compare(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    if (x->finding.severity != y->finding.severity) {
+        return x->finding.severity > y->finding.severity ? -1 : 1;
+    }
+    if (x->finding.bytes != y->finding.bytes) {
+        return x->finding.bytes > y->finding.bytes ? -1 : 1;
+    }
+    if (x->finding.splits != y->finding.splits) {
+        return x->finding.splits > y->finding.splits ? -1 : 1;
+    }
+    return x->place - y->place;
+}
+
+static sr_status sort_findings(sr_findings *findings, int first, sr_error *err) {
+    const int n = findings->n - first;
+    if (n < 2) {
+        return SR_OK;
+    }
+    ranked *list = sr__malloc((size_t)n * sizeof(*list));
+    if (list == NULL) {
+        return sr__fail_memory(err);
+    }
+    for (int i = 0; i < n; i++) {
+        list[i] = (ranked){findings->items[first + i], i};
+    }
+    qsort(list, (size_t)n, sizeof(*list), compare);
+    for (int i = 0; i < n; i++) {
+        findings->items[first + i] = list[i].finding;
+    }
+    sr__free(list);
+    return SR_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------ */
+
+sr_status sr_lint_run(const sr_lint_input *input, sr_findings *findings, sr_error *err) {
+    sr_status status = SR_OK;
+    const int first = findings->n;
+    const sr_layout *layout = input->layout;
+    for (const sr_lint *lint = lints; lint->kind != NULL; lint++) {
+        if (applies(lint, input)) {
+            SR_TRY(lint->find(input, findings, err));
+        }
+    }
+    SR_TRY(sort_findings(findings, first, err));
+    if (input->history != NULL && sr_layout_has_splits(layout) && (layout->addresses != NULL || layout->reserve)) {
+        sr__lint_history_advance(input->history, layout);
+    }
+done:
+    return status;
+}
