@@ -15,6 +15,10 @@ _sched_run() {
             COMPREPLY=($(compgen -W "text ggml json jsonl dot svg" -- "$word"))
             return
             ;;
+        --rules)
+            COMPREPLY=($(compgen -W "reference latest all help" -- "$word"))
+            return
+            ;;
         --color)
             COMPREPLY=($(compgen -W "auto always never" -- "$word"))
             return
@@ -40,7 +44,7 @@ _sched_run() {
         run)
             options="--param --backends --place --assign --weights --threads --no-compute --compute --trace --print
                 --dump --compare --nmse --drift --copies --parallel
-                --no-op-offload --max-split-inputs --max-backends --simulate-missing --debug --realloc --format --unfold
+                --no-op-offload --max-split-inputs --max-backends --rules --simulate-missing --debug --realloc --format --unfold
                 --output --check --quiet --verbose --color --version --help"
             ;;
         expand)
