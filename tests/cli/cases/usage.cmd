@@ -15,7 +15,7 @@ try --copies 0 small.json
 try --copies 4x small.json
 try --color sometimes small.json
 try --compute -n small.json
-try --rules help
+try --history help
 try expnad small.json
 try expand
 try expand small.json values.json
