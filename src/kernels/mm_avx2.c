@@ -231,6 +231,74 @@ AVX2 static float exps_avx2(float *z, int64_t n, float *max) {
     return add_lanes(sum);
 }
 
-const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, exps_avx2, NULL};
+/* ---- sums of rows under weights ---------------------------------------------------------------------------------- */
+
+AVX2_INLINE __m256 round_half(__m256 v, const bool half) {
+    return half ? _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT)) : v;
+}
+
+/* 8 * vectors values from i on: they stay in registers for all rows. */
+AVX2_INLINE void blend_part(const sr__mm_blend *b, int64_t i, const bool half, const int vectors) {
+    const size_t size = half ? 2 : 4;
+    __m256 acc[8];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++) {
+        acc[v] = _mm256_loadu_ps(b->acc + i + 8 * v);
+    }
+    for (int64_t r = 0; r < b->n_rows; r++) {
+        const char *row = b->rows[r] + (size_t)i * size;
+        const __m256 weight = _mm256_set1_ps(b->weight[r]);
+        if (b->shrink[r] != 1.0f) {
+            const __m256 shrink = _mm256_set1_ps(b->shrink[r]);
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++) {
+                acc[v] = round_half(_mm256_mul_ps(acc[v], shrink), half);
+            }
+        }
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) {
+            const __m256 x = load_row(half ? SR_TYPE_F16 : SR_TYPE_F32, row + (size_t)(8 * v) * size);
+            acc[v] = round_half(_mm256_fmadd_ps(x, weight, acc[v]), half);
+        }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++) {
+        _mm256_storeu_ps(b->acc + i + 8 * v, acc[v]);
+    }
+}
+
+AVX2_INLINE void blend_type(const sr__mm_blend *b, const bool half) {
+    int64_t i = 0;
+    for (; i + 64 <= b->n; i += 64) {
+        blend_part(b, i, half, 8);
+    }
+    for (; i + 16 <= b->n; i += 16) {
+        blend_part(b, i, half, 2);
+    }
+    for (; i < b->n; i++) { /* one value: the same steps in the lowest lane */
+        __m128 acc = _mm_set_ss(b->acc[i]);
+        for (int64_t r = 0; r < b->n_rows; r++) {
+            float x;
+            sr__row_to_f32(half ? SR_TYPE_F16 : SR_TYPE_F32, b->rows[r] + (size_t)i * (half ? 2 : 4), &x, 1);
+            if (b->shrink[r] != 1.0f) {
+                acc = _mm_mul_ss(acc, _mm_set_ss(b->shrink[r]));
+                acc = half ? _mm_cvtph_ps(_mm_cvtps_ph(acc, _MM_FROUND_TO_NEAREST_INT)) : acc;
+            }
+            acc = _mm_fmadd_ss(_mm_set_ss(x), _mm_set_ss(b->weight[r]), acc);
+            acc = half ? _mm_cvtph_ps(_mm_cvtps_ph(acc, _MM_FROUND_TO_NEAREST_INT)) : acc;
+        }
+        b->acc[i] = _mm_cvtss_f32(acc);
+    }
+}
+
+AVX2 static void blend_avx2(const sr__mm_blend *b) {
+    if (b->half) {
+        blend_type(b, true);
+    } else {
+        blend_type(b, false);
+    }
+}
+
+const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, exps_avx2, blend_avx2, NULL};
 
 #endif

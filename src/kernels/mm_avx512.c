@@ -202,7 +202,64 @@ AVX512 static float exps_avx512(float *z, int64_t n, float *max) {
     return _mm512_reduce_add_ps(sum);
 }
 
-const sr__mm_isa sr__mm_avx512 = {"avx512",    MR,          NR, tile_avx512, transpose_avx512, dots_avx512,
-                                  exps_avx512, &sr__codes_avx512};
+/* ---- sums of rows under weights ---------------------------------------------------------------------------------- */
+
+AVX512_INLINE __m512 round_half(__m512 v, const bool half) {
+    return half ? _mm512_cvtph_ps(_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT)) : v;
+}
+
+/* 16 * vectors values from i on, of which the mask's exist: they stay in registers for all rows. */
+AVX512_INLINE void blend_part(const sr__mm_blend *b, int64_t i, __mmask16 mask, const bool half, const int vectors) {
+    const size_t size = half ? 2 : 4;
+    __m512 acc[8];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++) {
+        acc[v] = _mm512_maskz_loadu_ps(mask, b->acc + i + 16 * v);
+    }
+    for (int64_t r = 0; r < b->n_rows; r++) {
+        const char *row = b->rows[r] + (size_t)i * size;
+        const __m512 weight = _mm512_set1_ps(b->weight[r]);
+        if (b->shrink[r] != 1.0f) {
+            const __m512 shrink = _mm512_set1_ps(b->shrink[r]);
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++) {
+                acc[v] = round_half(_mm512_mul_ps(acc[v], shrink), half);
+            }
+        }
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) {
+            const __m512 x = load_row(half ? SR_TYPE_F16 : SR_TYPE_F32, row + (size_t)(16 * v) * size, mask);
+            acc[v] = round_half(_mm512_fmadd_ps(x, weight, acc[v]), half);
+        }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++) {
+        _mm512_mask_storeu_ps(b->acc + i + 16 * v, mask, acc[v]);
+    }
+}
+
+AVX512_INLINE void blend_type(const sr__mm_blend *b, const bool half) {
+    int64_t i = 0;
+    for (; i + 128 <= b->n; i += 128) {
+        blend_part(b, i, 0xFFFF, half, 8);
+    }
+    for (; i + 64 <= b->n; i += 64) {
+        blend_part(b, i, 0xFFFF, half, 4);
+    }
+    for (; i < b->n; i += 16) {
+        blend_part(b, i, low_lanes((int)(b->n - i)), half, 1);
+    }
+}
+
+AVX512 static void blend_avx512(const sr__mm_blend *b) {
+    if (b->half) {
+        blend_type(b, true);
+    } else {
+        blend_type(b, false);
+    }
+}
+
+const sr__mm_isa sr__mm_avx512 = {"avx512",    MR,          NR,           tile_avx512,      transpose_avx512,
+                                  dots_avx512, exps_avx512, blend_avx512, &sr__codes_avx512};
 
 #endif

@@ -188,11 +188,12 @@ AVX512_INLINE __m512i lane_scale(const int sub, int step) {
     return _mm512_add_epi32(base, _mm512_set1_epi32(64 / sub * step));
 }
 
-/* Sums that run side by side, so that none waits for the one before: the fewer columns, the more for each. */
-enum { MOST_CHAINS = 4 };
+/* Sums that run side by side, so that none waits for the one before.  As many for one column as for several: a column's
+ * result does not depend on its neighbours. */
+enum { CHAINS = 4 };
 
 AVX512_INLINE void dots_block(const sr__codes_row *row, const sr__codes_column *col, int64_t b, const int sub,
-                              const bool has_min, const int chains, __m512 *acc, __m512 *fix) {
+                              const bool has_min, __m512 *acc, __m512 *fix) {
     const int64_t s = b * 256 / sub;
     const uint8_t *codes = row->codes + 256 * b;
     const __m512 scale = _mm512_mul_ps(low_floats(row->scale + s, sub), column_scales(col->scale + 8 * b, sub));
@@ -205,35 +206,31 @@ AVX512_INLINE void dots_block(const sr__codes_row *row, const sr__codes_column *
         const __m512i a = _mm512_loadu_si512(codes + 64 * step);
         const __m512i x = _mm512_loadu_si512(col->codes + 256 * b + 64 * step);
         const __m512 sum = _mm512_cvtepi32_ps(_mm512_dpbusd_epi32(_mm512_setzero_si512(), a, x));
-        __m512 *chain = &acc[step % chains];
+        __m512 *chain = &acc[step % CHAINS];
         *chain = _mm512_fmadd_ps(sum, _mm512_permutexvar_ps(lane_scale(sub, step), scale), *chain);
     }
 }
 
 AVX512_INLINE void dots_fixed(int64_t k, const sr__codes_row *row, const sr__codes_column *col, const int sub,
                               const bool has_min, const int cols, float *out) {
-    __m512 acc[SR__MM_DOT_COLS][MOST_CHAINS], fix[SR__MM_DOT_COLS];
-    const int chains = cols == 1 ? 4 : 2;
+    __m512 acc[SR__MM_DOT_COLS][CHAINS], fix[SR__MM_DOT_COLS];
 #pragma GCC unroll 4
     for (int c = 0; c < cols; c++) {
         fix[c] = _mm512_setzero_ps();
 #pragma GCC unroll 4
-        for (int i = 0; i < chains; i++) {
+        for (int i = 0; i < CHAINS; i++) {
             acc[c][i] = _mm512_setzero_ps();
         }
     }
     for (int64_t b = 0; b < k / 256; b++) {
 #pragma GCC unroll 4
         for (int c = 0; c < cols; c++) {
-            dots_block(row, &col[c], b, sub, has_min, chains, acc[c], &fix[c]);
+            dots_block(row, &col[c], b, sub, has_min, acc[c], &fix[c]);
         }
     }
 #pragma GCC unroll 4
     for (int c = 0; c < cols; c++) {
-        __m512 sum = _mm512_add_ps(acc[c][0], acc[c][1]);
-        if (chains == 4) {
-            sum = _mm512_add_ps(sum, _mm512_add_ps(acc[c][2], acc[c][3]));
-        }
+        const __m512 sum = _mm512_add_ps(_mm512_add_ps(acc[c][0], acc[c][1]), _mm512_add_ps(acc[c][2], acc[c][3]));
         out[c] = _mm512_reduce_add_ps(_mm512_add_ps(sum, fix[c]));
     }
 }

@@ -93,11 +93,8 @@ static plan make_plan(const sr__kernel_args *args, int n_threads) {
     p.shape.k = a->ne[0];
     p.shape.m = a->ne[1];
     p.shape.a_nb1 = a->nb[1];
-    const bool half = a->type == SR_TYPE_F16 || a->type == SR_TYPE_BF16;
-    p.convert = p.shape.codes != NULL || half || sr_type_get(a->type)->quantized || b->type != SR_TYPE_F32;
-    p.column_size = p.shape.codes != NULL ? sr__codes_column_size(p.shape.codes, p.shape.k)
-                                          : ((size_t)p.shape.k * sizeof(float) + 63) / 64 * 64;
-    p.column_size = p.column_size > 0 ? p.column_size : 64;
+    p.convert = sr__mm_column_converts(&p.shape, b->type);
+    p.column_size = sr__mm_column_size(&p.shape);
     plan_columns(&p);
     p.piece_rows = choose_rows(&p);
     p.work_size = sr__mm_work_size(&p.shape, p.piece_rows);
@@ -125,64 +122,6 @@ static int64_t *starts_of(const plan *p) { return (int64_t *)(void *)at(p, p->st
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-/* Floats of a column of q8_1 or q8_K, which have no row reader. */
-static void companion_floats(int type, const char *row, float *dst, int64_t n) {
-    const int block = sr_type_get(type)->block, header = 4;
-    for (int64_t i = 0; i < n; i++) {
-        const char *b = row + (size_t)(i / block) * (size_t)sr_type_get(type)->bytes;
-        uint16_t half;
-        float d;
-        memcpy(&half, b, sizeof(half));
-        memcpy(&d, b, sizeof(d));
-        dst[i] = (type == SR_TYPE_Q8_K ? d : sr__f16_to_f32(half)) * (float)(int8_t)b[header + i % block];
-    }
-}
-
-/* f32 rounded to the type of the first source, as the reference does before it multiplies. */
-static void round_floats(int type, const float *src, float *dst, int64_t n) {
-    enum { PART = 512 };
-    uint16_t packed[PART];
-    for (int64_t i = 0; i < n; i += PART) {
-        const int64_t here = least(PART, n - i);
-        sr__row_from_f32(type, src + i, packed, here);
-        sr__row_to_f32(type, packed, dst + i, here);
-    }
-}
-
-/* Eight bits, as the companion type has them; the set's own way where it has one for blocks of 32. */
-static void quantize_column(const plan *p, const float *row, const sr__codes_column *column) {
-    if (sr__type_companion(p->shape.a_type) == SR_TYPE_Q8_K) {
-        sr__codes_quantize(p->shape.a_type, row, p->shape.k, column->codes, column->scale);
-    } else {
-        p->shape.isa->codes->quantize(row, p->shape.k, column->codes, column->scale);
-    }
-}
-
-static void convert_column(const plan *p, const char *row, char *out) {
-    const int b_type = p->args->src[1].tensor->type;
-    const int64_t k = p->shape.k;
-    if (p->shape.codes != NULL) {
-        const sr__codes_column column = sr__codes_column_at(p->shape.codes, k, out);
-        if (b_type == SR_TYPE_F32) {
-            quantize_column(p, (const float *)(const void *)row, &column);
-        } else {
-            sr__codes_column_take(b_type, (const uint8_t *)row, k, &column);
-        }
-        sr__codes_column_finish(p->shape.codes, k, &column);
-        return;
-    }
-    float *dst = (float *)(void *)out;
-    if (b_type == SR_TYPE_F32 && sr_type_get(p->shape.a_type)->quantized) {
-        sr__codes_round(p->shape.a_type, (const float *)(const void *)row, k, dst);
-    } else if (b_type == SR_TYPE_F32) {
-        round_floats(p->shape.a_type, (const float *)(const void *)row, dst, k);
-    } else if (sr__type_can_read(b_type)) {
-        sr__row_to_f32(b_type, row, dst, k);
-    } else {
-        companion_floats(b_type, row, dst, k);
-    }
-}
-
 /* Where column c of a MUL_MAT lies: the columns of a group are those of all planes that share it, one after another. */
 static void column_index(const plan *p, int64_t c, int64_t i[SR_MAX_DIMS]) {
     const sr_tensor *a = p->args->src[0].tensor, *b = p->args->src[1].tensor;
@@ -203,7 +142,7 @@ static void prepare_columns(const plan *p, const sr__task *task, int64_t first, 
         column->y = sr__row_f32(&p->args->dst, i[1], i[2], i[3]);
         if (p->convert) {
             char *to = at(p, p->data_at) + (size_t)c * p->column_size;
-            convert_column(p, column->data, to);
+            sr__mm_column_convert(&p->shape, p->args->src[1].tensor->type, column->data, to);
             column->data = to;
         }
     }
@@ -257,8 +196,9 @@ static void prepare_experts(const plan *p, const sr__task *task) {
     }
     sr__task_range(task, p->convert ? p->n_prepared : 0, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
-        convert_column(p, sr__row(&p->args->src[1], i % slots, i / slots, 0),
-                       at(p, p->data_at) + (size_t)i * p->column_size);
+        const char *row = sr__row(&p->args->src[1], i % slots, i / slots, 0);
+        sr__mm_column_convert(&p->shape, p->args->src[1].tensor->type, row,
+                              at(p, p->data_at) + (size_t)i * p->column_size);
     }
 }
 

@@ -33,6 +33,11 @@ typedef struct sr__mm_shape {
     size_t a_nb1;
 } sr__mm_shape;
 
+/* Is a column of b_type converted before rows of the shape meet it?  Into sr__mm_column_size bytes, 64-byte aligned. */
+bool sr__mm_column_converts(const sr__mm_shape *shape, int b_type);
+size_t sr__mm_column_size(const sr__mm_shape *shape);
+void sr__mm_column_convert(const sr__mm_shape *shape, int b_type, const char *row, char *out);
+
 enum { SR__MM_FEW = 16 }; /* up to so many columns of a group stream rows instead of packing them */
 
 /* Bytes that one member needs for pieces of up to `rows` rows. */

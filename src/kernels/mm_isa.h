@@ -34,6 +34,16 @@ typedef struct sr__mm_dots {
     float *out;
 } sr__mm_dots;
 
+/* For each row in order: acc = shrink * acc, acc = acc + weight * row, where shrink and weight are the row's own.  Each
+ * step is a fused multiply-add. */
+typedef struct sr__mm_blend {
+    int64_t n, n_rows;
+    bool half; /* rows are f16, and acc is rounded to f16 after each step; else rows are f32 */
+    const char *const *rows;
+    const float *shrink, *weight;
+    float *acc; /* of n values */
+} sr__mm_blend;
+
 /* A tile of quantized rows: SR__CODES_ROWS rows, packed in groups of four codes of one row. */
 typedef struct sr__codes_tile {
     const sr__codes_type *type;
@@ -76,6 +86,7 @@ typedef struct sr__mm_isa {
     /* z[i] = e^(z[i] - max) for n values, a multiple of 16; -infinity gives 0. Returns their sum. *max, which may be
      * -infinity, first rises to the largest of z; while it is -infinity all are 0. */
     float (*exps)(float *z, int64_t n, float *max);
+    void (*blend)(const sr__mm_blend *b);
     const sr__codes_isa *codes; /* NULL: quantized rows go through floats */
 } sr__mm_isa;
 

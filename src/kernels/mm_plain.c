@@ -86,4 +86,26 @@ static float exps_plain(float *z, int64_t n, float *max) {
     return sum;
 }
 
-const sr__mm_isa sr__mm_plain = {"plain", MR, NR, tile_plain, transpose_plain, dots_plain, exps_plain, NULL};
+static void blend_plain(const sr__mm_blend *b) {
+    const int type = b->half ? SR_TYPE_F16 : SR_TYPE_F32;
+    const size_t size = b->half ? 2 : 4;
+    float row[DOT_CHUNK];
+    for (int64_t i = 0; i < b->n; i += DOT_CHUNK) {
+        const int64_t n = b->n - i < DOT_CHUNK ? b->n - i : DOT_CHUNK;
+        float *acc = b->acc + i;
+        for (int64_t r = 0; r < b->n_rows; r++) {
+            const float shrink = b->shrink[r], weight = b->weight[r];
+            sr__row_to_f32(type, b->rows[r] + (size_t)i * size, row, n);
+            for (int64_t k = 0; shrink != 1.0f && k < n; k++) {
+                acc[k] = b->half ? sr__f16_to_f32(sr__f32_to_f16(acc[k] * shrink)) : acc[k] * shrink;
+            }
+            for (int64_t k = 0; k < n; k++) {
+                const float sum = fmaf(row[k], weight, acc[k]);
+                acc[k] = b->half ? sr__f16_to_f32(sr__f32_to_f16(sum)) : sum;
+            }
+        }
+    }
+}
+
+const sr__mm_isa sr__mm_plain = {"plain",    MR,         NR,          tile_plain, transpose_plain,
+                                 dots_plain, exps_plain, blend_plain, NULL};
