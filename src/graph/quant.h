@@ -35,6 +35,8 @@ uint16_t sr__f32_to_f16(float f);
 /* Nearest, halves to even; a NaN keeps its upper bits and becomes quiet. */
 uint16_t sr__f32_to_bf16(float f);
 
+/* Does the machine convert eight f16 at a time (F16C, and AVX to hold them)? */
+bool sr__cpu_has_f16c(void);
 /* Can rows of the type be turned into f32 (f32, f16, bf16 and every quantized type but the codebook ones, q8_1,
  * q8_K)? */
 bool sr__type_can_read(int type);

@@ -7,7 +7,9 @@
 #include "graph/quant_rows.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+#include <stdatomic.h>
 #endif
 
 uint16_t sr__f32_to_f16(float f) {
@@ -57,7 +59,20 @@ __attribute__((target("avx,f16c"))) static int64_t write_f16_simd(const float *s
     return i;
 }
 
-static bool have_f16c(void) { return __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx"); }
+/* Asked of the processor once: clang's __builtin_cpu_supports knows no F16C, and the question costs microseconds in a
+ * virtual machine. */
+bool sr__cpu_has_f16c(void) {
+    enum { UNKNOWN, NO, YES };
+    static atomic_int known = UNKNOWN;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == UNKNOWN) {
+        unsigned a, b, c = 0, d;
+        const bool has = __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+        answer = has ? YES : NO;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == YES;
+}
 
 #else
 
@@ -69,19 +84,19 @@ static int64_t write_f16_simd(const float *src, uint8_t *dst, int64_t n) {
     (void)src, (void)dst, (void)n;
     return 0;
 }
-static bool have_f16c(void) { return false; }
+bool sr__cpu_has_f16c(void) { return false; }
 
 #endif
 
 void sr__row_read_f16(const uint8_t *src, float *dst, int64_t n) {
-    int64_t i = have_f16c() ? read_f16_simd(src, dst, n) : 0;
+    int64_t i = sr__cpu_has_f16c() ? read_f16_simd(src, dst, n) : 0;
     for (; i < n; i++) {
         dst[i] = sr__get_f16(src + 2 * i);
     }
 }
 
 void sr__row_write_f16(const float *src, uint8_t *dst, int64_t n) {
-    int64_t i = have_f16c() ? write_f16_simd(src, dst, n) : 0;
+    int64_t i = sr__cpu_has_f16c() ? write_f16_simd(src, dst, n) : 0;
     for (; i < n; i++) {
         sr__put_f16(dst + 2 * i, src[i]);
     }
