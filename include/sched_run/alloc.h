@@ -59,10 +59,11 @@ SR_API sr_status sr_graph_allocator_reserve(sr_graph_allocator *allocator, const
 SR_API sr_status sr_graph_allocator_measure(sr_graph_allocator *allocator, const sr_graph_view *view,
                                             const int16_t *node_ids, const int16_t *leaf_ids, size_t *sizes, sr_error *err);
 /* Whether the recorded plan fits; out_misfit may be NULL. */
-SR_API bool sr_graph_allocator_fits(const sr_graph_allocator *allocator, const sr_graph_view *view, sr_misfit *out_misfit);
+SR_API bool sr_graph_allocator_fits(sr_graph_allocator *allocator, const sr_graph_view *view, sr_misfit *out_misfit);
 /*
  * Gives the view's tensors their recorded addresses.  storage, addresses: by view id, set for what was planned and for
- * views of it; storage is also set for what is pre-allocated.  The plan must fit.
+ * views of it; storage is also set for what is pre-allocated.  The plan must be the one just reserved for the view, or one
+ * that was asked and fits it.
  */
 SR_API sr_status sr_graph_allocator_assign(sr_graph_allocator *allocator, const sr_graph_view *view, sr_storage *storage,
                                            sr_address *addresses, sr_error *err);

@@ -15,8 +15,9 @@ sr_status sr_graph_allocator_new(sr_buffer_type *const *types, int n, sr_graph_a
     }
     a->n = n;
     a->memory_of = sr__calloc((size_t)n + 1, sizeof(*a->memory_of));
+    a->plain = sr__calloc((size_t)n + 1, sizeof(*a->plain));
     a->memories = sr__calloc((size_t)n + 1, sizeof(*a->memories));
-    if (!a->memory_of || !a->memories) {
+    if (!a->memory_of || !a->plain || !a->memories) {
         sr_graph_allocator_free(a);
         return sr__fail_memory(err);
     }
@@ -31,6 +32,7 @@ sr_status sr_graph_allocator_new(sr_buffer_type *const *types, int n, sr_graph_a
             a->n_memories++;
         }
         a->memory_of[i] = m;
+        a->plain[i] = types[i]->iface->alloc_size == NULL;
     }
     *out_allocator = a;
     return SR_OK;
@@ -55,6 +57,7 @@ void sr_graph_allocator_free(sr_graph_allocator *a) {
         sr__dynamic_free(&a->memories[i].dynamic);
     }
     sr__free(a->memory_of);
+    sr__free(a->plain);
     sr__free(a->memories);
     sr__free(a->state);
     sr__free(a->records);
@@ -209,12 +212,14 @@ sr_status sr_graph_allocator_reserve(sr_graph_allocator *a, const sr_graph_view 
     if (status != SR_OK) {
         a->n_nodes = -1; /* nothing may be handed out from a plan without its memory */
     }
+    a->fresh = status == SR_OK;
     return status;
 }
 
 sr_status sr_graph_allocator_measure(sr_graph_allocator *a, const sr_graph_view *view, const int16_t *node_ids,
                                      const int16_t *leaf_ids, size_t *sizes, sr_error *err) {
     const sr_status status = sr__plan_graph(a, view, node_ids, leaf_ids, err);
+    a->fresh = false;
     for (int i = 0; i < a->n && status == SR_OK; i++) {
         sizes[i] = is_counted_before(a, i) ? 0 : sr__dynamic_total(&a->memories[a->memory_of[i]].dynamic);
     }
@@ -278,7 +283,8 @@ static bool find_misfit(const sr_graph_allocator *a, const sr_graph_view *view, 
     return false;
 }
 
-bool sr_graph_allocator_fits(const sr_graph_allocator *a, const sr_graph_view *view, sr_misfit *out_misfit) {
+bool sr_graph_allocator_fits(sr_graph_allocator *a, const sr_graph_view *view, sr_misfit *out_misfit) {
+    a->fresh = false;
     sr_misfit misfit = {0};
     bool fits = true;
     if (a->n_nodes != view->n_nodes) {
@@ -315,6 +321,41 @@ static sr_status hand_out(const assignment *s, int32_t place, int32_t id) {
     s->storage[id] = (sr_storage){buffer, record->offset};
     s->addresses[id] = (sr_address){record->buffer_id, record->chunk, record->offset};
     return buffer->iface->init_tensor ? buffer->iface->init_tensor(buffer, s->view, id, s->err) : SR_OK;
+}
+
+/* Right after a plan every tensor knows its own record: no need to go through all the places where it stands. */
+static sr_status hand_out_planned(const assignment *s) {
+    const int32_t n_ids = s->view->graph->n_tensors + s->view->n_extra;
+    sr_status status = SR_OK;
+    for (int32_t id = 0; id < n_ids && status == SR_OK; id++) {
+        const int32_t record = s->allocator->state[id].record;
+        if (record > 0) {
+            status = hand_out(s, record - 1, id);
+        }
+    }
+    return status;
+}
+
+/* By the places where tensors stand; the first one counts. */
+static sr_status hand_out_recorded(const assignment *s) {
+    const sr_graph_allocator *a = s->allocator;
+    const sr_graph_view *view = s->view;
+    sr_status status = SR_OK;
+    for (int32_t i = 0; i < view->n_leafs && status == SR_OK; i++) {
+        status = hand_out(s, a->leafs[i], view->leafs[i]);
+    }
+    for (int32_t i = 0; i < view->n_nodes && status == SR_OK; i++) {
+        const int32_t id = view->nodes[i];
+        const int32_t begin = a->source_begin[i], n_recorded = a->source_begin[i + 1] - begin;
+        const int n_src = sr__id_n_src(view, id);
+        for (int j = 0; j < n_src && j < n_recorded && status == SR_OK; j++) {
+            status = hand_out(s, a->sources[begin + j], sr__id_src(view, id, j));
+        }
+        if (status == SR_OK) {
+            status = hand_out(s, a->nodes[i], id);
+        }
+    }
+    return status;
 }
 
 /* Pre-allocated tensors keep their place; everything else starts without one. */
@@ -363,20 +404,7 @@ sr_status sr_graph_allocator_assign(sr_graph_allocator *a, const sr_graph_view *
         }
     }
     start_storage(&s);
-    for (int32_t i = 0; i < view->n_leafs && status == SR_OK; i++) {
-        status = hand_out(&s, a->leafs[i], view->leafs[i]);
-    }
-    for (int32_t i = 0; i < view->n_nodes && status == SR_OK; i++) {
-        const int32_t id = view->nodes[i];
-        const int32_t begin = a->source_begin[i], n_recorded = a->source_begin[i + 1] - begin;
-        const int n_src = sr__id_n_src(view, id);
-        for (int j = 0; j < n_src && j < n_recorded && status == SR_OK; j++) {
-            status = hand_out(&s, a->sources[begin + j], sr__id_src(view, id, j));
-        }
-        if (status == SR_OK) {
-            status = hand_out(&s, a->nodes[i], id);
-        }
-    }
+    status = a->fresh ? hand_out_planned(&s) : hand_out_recorded(&s);
     return status == SR_OK ? place_views(&s) : status;
 }
 

@@ -41,6 +41,7 @@ typedef struct sr__memory {
 struct sr_graph_allocator {
     int n;                 /* positions */
     int *memory_of;        /* by position */
+    bool *plain;           /* by position: its type asks for no more than a tensor's bytes */
     sr__memory *memories;  /* distinct types */
     int n_memories;
 
@@ -53,6 +54,8 @@ struct sr_graph_allocator {
     int32_t *source_begin; /* by node position */
     size_t records_cap, nodes_cap, leafs_cap, sources_cap, source_begin_cap;
     int32_t n_records, n_nodes, n_leafs; /* recorded; n_nodes -1: the last reserve failed */
+
+    bool fresh;            /* state is that of the last view reserved for, and nobody asked whether another fits */
 
     bool record_lives;
     sr_life *lives;
@@ -84,6 +87,13 @@ static inline int32_t sr__id_src(const sr_graph_view *view, int32_t id, int j) {
 /* Plans the view into the dynamic allocators and state (plan.c). */
 sr_status sr__plan_graph(sr_graph_allocator *allocator, const sr_graph_view *view, const int16_t *node_ids,
                          const int16_t *leaf_ids, sr_error *err);
-size_t sr__planned_size(const sr_graph_allocator *allocator, const sr_graph_view *view, int buffer_id, int32_t id);
+
+/* Bytes that a tensor needs at a position. */
+static inline size_t sr__planned_size(const sr_graph_allocator *allocator, const sr_graph_view *view, int buffer_id,
+                                      int32_t id) {
+    return allocator->plain[buffer_id]
+               ? sr_view_tensor(view, id)->nbytes
+               : sr_buffer_type_alloc_size(allocator->memories[allocator->memory_of[buffer_id]].type, view, id);
+}
 
 #endif

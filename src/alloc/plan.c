@@ -15,11 +15,6 @@ typedef struct plan {
     sr_error *err;
 } plan;
 
-size_t sr__planned_size(const sr_graph_allocator *allocator, const sr_graph_view *view, int buffer_id, int32_t id) {
-    const sr_buffer_type *type = allocator->memories[allocator->memory_of[buffer_id]].type;
-    return type->iface->alloc_size ? sr_buffer_type_alloc_size(type, view, id) : sr_view_tensor(view, id)->nbytes;
-}
-
 static sr__dynamic *dynamic_of(const plan *p, int buffer_id) {
     return &p->allocator->memories[p->allocator->memory_of[buffer_id]].dynamic;
 }

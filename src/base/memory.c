@@ -81,7 +81,7 @@ char *sr__strndup(const char *s, size_t n) {
  */
 static void populate(void *p, size_t from, size_t to) {
 #ifdef MADV_POPULATE_WRITE
-    enum { worth_it = 64 * 1024, page = 4096 };
+    enum { worth_it = 16 * 1024, page = 4096 };
     if (to - from < worth_it) {
         return;
     }

@@ -8,21 +8,7 @@
 
 const char *sr__sched_tensor_label(const sr_tensor *tensor) { return tensor->name[0] ? tensor->name : tensor->id; }
 
-sr_status sr__sched_decide(sr_sched *sched, sr_pass pass, int32_t tensor, int backend, int cause, int32_t because,
-                           sr_error *err) {
-    const int16_t from = sched->backend_of[tensor];
-    sched->backend_of[tensor] = (int16_t)backend;
-    sched->cause_of[tensor] = (uint8_t)cause;
-    if (!sched->params.record_decisions) {
-        return SR_OK;
-    }
-    if (!SR__GROW(sched, decisions, sched->n_decisions + 1)) {
-        return sr__fail_memory(err);
-    }
-    sched->decisions[sched->n_decisions++] =
-        (sr_decision){tensor, from, (int16_t)backend, (uint8_t)pass, (uint8_t)cause, because};
-    return SR_OK;
-}
+bool sr__sched_more_decisions(sr_sched *sched) { return SR__GROW(sched, decisions, sched->n_decisions + 1); }
 
 /* ---- pass 1: buffers, user inputs, weights ---------------------------------------------------------------------------- */
 
@@ -110,12 +96,14 @@ static sr_status pass_1(sr_sched *sched, sr_error *err) {
             status = assign_from_current(sched, graph->leafs[i], err);
         }
     }
+    sched->n_unassigned = 0;
     for (int32_t i = 0; i < graph->n_nodes && status == SR_OK; i++) {
         const int32_t node = graph->nodes[i];
-        const bool passed_over = (sched->hot[node].bits & SR__VIEW_OP) && !sched->params.rules.views_in_pass_1;
-        if (sched->backend_of[node] < 0 && !passed_over) {
+        const bool is_view = sched->hot[node].bits & SR__VIEW_OP;
+        if (sched->backend_of[node] < 0 && !(is_view && !sched->params.rules.views_in_pass_1)) {
             status = assign_from_current(sched, node, err);
         }
+        sched->n_unassigned += !is_view && sched->backend_of[node] < 0;
     }
     return status;
 }
@@ -131,7 +119,7 @@ static sr_status spread(sr_sched *sched, sr_pass pass, bool up, bool skip_last, 
     const int32_t n = graph->n_nodes;
     int current = -1;
     int32_t because = -1;
-    for (int32_t k = 0; k < n; k++) {
+    for (int32_t k = 0; k < n && sched->n_unassigned > 0; k++) {
         const int32_t node = graph->nodes[up ? n - 1 - k : k];
         if (sched->hot[node].bits & SR__VIEW_OP) {
             continue;
@@ -145,6 +133,7 @@ static sr_status spread(sr_sched *sched, sr_pass pass, bool up, bool skip_last, 
             if (status != SR_OK) {
                 return status;
             }
+            sched->n_unassigned--;
         }
     }
     return SR_OK;
@@ -214,6 +203,9 @@ static sr_status upgrade(sr_sched *sched, int32_t node, sr_error *err) {
 
 static sr_status pass_3(sr_sched *sched, sr_error *err) {
     const sr_graph *graph = sched->graph;
+    if (sched->n_unassigned == 0 && !sched->any_shares_higher) {
+        return SR_OK; /* nothing is left over and nothing can move up */
+    }
     for (int32_t i = 0; i < graph->n_nodes; i++) {
         const int32_t node = graph->nodes[i];
         if (sched->hot[node].bits & SR__VIEW_OP) {

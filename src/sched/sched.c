@@ -79,6 +79,7 @@ static sr_status make_tables(sr_sched *s, sr_backend *const *backends, sr_buffer
         for (int i = 0; i < b; i++) {
             s->shares_higher[b] |= s->buffer_types[i] == s->buffer_types[b];
         }
+        s->any_shares_higher |= s->shares_higher[b];
     }
     for (int b = 0; b < s->n_backends; b++) {
         const int type = sr__sched_type_index(s, s->buffer_types[b]);

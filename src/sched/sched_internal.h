@@ -44,6 +44,7 @@ struct sr_sched {
     sr_buffer_type **buffer_types; /* default of each backend */
     int16_t *type_of_backend;      /* index of that in types */
     bool *shares_higher;           /* a backend before it has the same buffer type */
+    bool any_shares_higher;
     sr_graph_allocator *allocator;
     sr_event **events;             /* [backend * n_copies + slot], NULL where there are none */
 
@@ -82,6 +83,7 @@ struct sr_sched {
     sr_decision *decisions;
     size_t decisions_cap;
     int32_t n_decisions;
+    int32_t n_unassigned; /* nodes, views not counted, that no backend has */
     sr_split *splits;
     size_t splits_cap;
     int32_t n_splits;
@@ -159,9 +161,25 @@ sr_status sr__sched_assign(sr_sched *sched, sr_error *err);                     
 sr_status sr__sched_split(sr_sched *sched, sr_error *err);                      /* split.c: pass 5 */
 sr_status sr__sched_build_view(sr_sched *sched, sr_error *err);                 /* graph_copy.c */
 sr_status sr__sched_allocate(sr_sched *sched, sr_error *err);                   /* graph_copy.c */
-/* Notes a decision; always succeeds where recording is off. */
-sr_status sr__sched_decide(sr_sched *sched, sr_pass pass, int32_t tensor, int backend, int cause, int32_t because,
-                           sr_error *err);
+/* Makes room for one more decision. */
+bool sr__sched_more_decisions(sr_sched *sched);
+
+/* Sets a tensor's backend and cause, and notes it. */
+static inline sr_status sr__sched_decide(sr_sched *sched, sr_pass pass, int32_t tensor, int backend, int cause,
+                                         int32_t because, sr_error *err) {
+    const int16_t from = sched->backend_of[tensor];
+    sched->backend_of[tensor] = (int16_t)backend;
+    sched->cause_of[tensor] = (uint8_t)cause;
+    if (!sched->params.record_decisions) {
+        return SR_OK;
+    }
+    if ((size_t)sched->n_decisions == sched->decisions_cap && !sr__sched_more_decisions(sched)) {
+        return sr__fail_memory(err);
+    }
+    sched->decisions[sched->n_decisions++] =
+        (sr_decision){tensor, from, (int16_t)backend, (uint8_t)pass, (uint8_t)cause, because};
+    return SR_OK;
+}
 /* Id of the copy of a tensor on a backend in the current slot, or -1. */
 int32_t sr__sched_copy_id(const sr_sched *sched, int32_t tensor, int backend, int slot);
 const char *sr__sched_tensor_label(const sr_tensor *tensor); /* its name, or its id where it has none */
