@@ -87,6 +87,8 @@ typedef struct sr_sched_params {
 SR_API void sr_sched_params_init(sr_sched_params *params);
 /* Behave as at another time: sets `rules`, and `max_split_inputs` to what they say. */
 SR_API void sr_sched_params_set_rules(sr_sched_params *params, const sr_revision *revision);
+/* Nodes and leafs that graph_size leaves room for: the next size of the reference's table; 0: any number. */
+SR_API int64_t sr_sched_graph_limit(int64_t graph_size);
 
 /* ---- the record ------------------------------------------------------------------------------------------------ */
 

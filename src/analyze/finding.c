@@ -140,22 +140,43 @@ void sr__put_source_types(sr__str *s, const sr_graph *graph, int32_t tensor) {
 
 bool sr__answers_init(sr__answers *answers, const sr_layout *layout) {
     const size_t n = (size_t)layout->graph->n_classes * (size_t)layout->n_backends;
-    *answers = (sr__answers){.layout = layout, .supports = sr__calloc(n > 0 ? n : 1, 1)};
-    return answers->supports != NULL;
+    *answers = (sr__answers){.layout = layout};
+    answers->supports = sr__calloc(n > 0 ? n : 1, 1);
+    answers->offloads = sr__calloc(n > 0 ? n : 1, 1);
+    return answers->supports != NULL && answers->offloads != NULL;
 }
 
 void sr__answers_free(sr__answers *answers) {
     sr__free(answers->supports);
-    answers->supports = NULL;
+    sr__free(answers->offloads);
+    answers->supports = answers->offloads = NULL;
+}
+
+/* Where an answer is kept: 0 not asked, 1 no, 2 yes. */
+static uint8_t *place_of(const sr__answers *answers, uint8_t *table, int32_t tensor, int backend) {
+    const sr_layout *layout = answers->layout;
+    return &table[(size_t)layout->graph->tensors[tensor].class_id * (size_t)layout->n_backends + (size_t)backend];
 }
 
 bool sr__answers_supports(sr__answers *answers, int32_t tensor, int backend) {
     const sr_layout *layout = answers->layout;
-    const size_t place = (size_t)layout->graph->tensors[tensor].class_id * (size_t)layout->n_backends + (size_t)backend;
-    uint8_t *answer = &answers->supports[place];
+    uint8_t *answer = place_of(answers, answers->supports, tensor, backend);
     if (*answer == 0) {
         const sr_graph_view view = sr_graph_whole(layout->graph);
         *answer = sr_backend_supports_op(layout->backends[backend], &view, tensor, NULL) ? 2 : 1;
+    }
+    return *answer == 2;
+}
+
+bool sr__answers_offload(sr__answers *answers, int32_t tensor, int backend) {
+    const sr_layout *layout = answers->layout;
+    uint8_t *answer = place_of(answers, answers->offloads, tensor, backend);
+    if (*answer == 0) {
+        const sr_graph_view view = sr_graph_whole(layout->graph);
+        *answer = sr__answers_supports(answers, tensor, backend) &&
+                          sr_backend_offload_op(layout->backends[backend], &view, tensor)
+                      ? 2
+                      : 1;
     }
     return *answer == 2;
 }

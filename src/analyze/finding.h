@@ -47,11 +47,12 @@ static inline bool sr__works(const sr_tensor *t) { return t->op != SR_OP_NONE &&
 void sr__put_source_types(sr__str *s, const sr_graph *graph, int32_t tensor);
 
 /* What backends answer about ops, asked once a class of tensors.  Free it also where init returned false (no memory). */
-typedef struct sr__answers { const sr_layout *layout; uint8_t *supports; } sr__answers;
+typedef struct sr__answers { const sr_layout *layout; uint8_t *supports, *offloads; } sr__answers;
 
 bool sr__answers_init(sr__answers *answers, const sr_layout *layout);
 void sr__answers_free(sr__answers *answers);
 bool sr__answers_supports(sr__answers *answers, int32_t tensor, int backend);
+bool sr__answers_offload(sr__answers *answers, int32_t tensor, int backend); /* supports it, too */
 /* Why a backend refuses a tensor's op, in words that live as long as the backend. */
 const char *sr__refusal_text(const sr_layout *layout, int32_t tensor, int backend);
 

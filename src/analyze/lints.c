@@ -10,6 +10,14 @@
 
 /* In the order of docs/lints.md. */
 static const sr_lint lints[] = {
+    {"fallback", "a GPU refused an op, and a backend below it got the node", sr__lint_fallback},
+    {"weight-copy", "weights, or a view of weights, are copied in every evaluation", sr__lint_weight_copy},
+    {"offload", "an op with host weights: whether it was offloaded, and what decided", sr__lint_offload},
+    {"realloc", "memory was planned again, or a plan was kept that does not hold", sr__lint_realloc},
+    {"limits", "inputs, splits, sizes near a limit of the scheduler, or over it", sr__lint_limits},
+    {"copies", "memory that pipeline copies take", sr__lint_copies},
+    {"preallocated", "no backend takes both a buffer type and the op that uses it", sr__lint_preallocated},
+    {"assignment", "a user assignment to a backend that refuses the op or needs a weight copy", sr__lint_assignment},
     {NULL, NULL, NULL},
 };
 
@@ -20,7 +28,19 @@ const sr_lint *sr_lints(void) { return lints; }
 /* After a failure only what was decided until then is there to be looked at. */
 static bool applies(const sr_lint *lint, const sr_lint_input *input) {
     const sr_layout *layout = input->layout;
-    (void)lint;
+    const bool has_graph = layout != NULL && layout->graph != NULL && layout->backend_of != NULL;
+    if (input->error != NULL && input->error->status == SR_MEMORY) {
+        return false;
+    }
+    if (lint->find == sr__lint_limits) {
+        return true;
+    }
+    if (lint->find == sr__lint_fallback || lint->find == sr__lint_preallocated) {
+        return has_graph && layout->status != SR_GRAPH_SIZE;
+    }
+    if (lint->find == sr__lint_realloc) {
+        return sr_layout_has_splits(layout) && layout->status != SR_ALLOCATION;
+    }
     return sr_layout_has_splits(layout);
 }
 

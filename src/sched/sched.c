@@ -184,18 +184,21 @@ sr_status sr_sched_set_tensor_backend(sr_sched *s, const sr_graph *graph, int32_
     return SR_OK;
 }
 
+int64_t sr_sched_graph_limit(int64_t graph_size) {
+    for (int i = 0; i < SR_COUNT(table_sizes) && graph_size > 0; i++) {
+        if (table_sizes[i] >= graph_size) {
+            return table_sizes[i];
+        }
+    }
+    return graph_size > 0 ? graph_size : 0;
+}
+
 static sr_status check_graph_size(const sr_sched *s, const sr_graph *graph, sr_error *err) {
     if (s->params.graph_size <= 0) {
         return SR_OK;
     }
     const int64_t needed = (int64_t)graph->n_nodes + graph->n_leafs;
-    int64_t limit = s->params.graph_size;
-    for (int i = 0; i < SR_COUNT(table_sizes); i++) {
-        if (table_sizes[i] >= limit) {
-            limit = table_sizes[i];
-            break;
-        }
-    }
+    const int64_t limit = sr_sched_graph_limit(s->params.graph_size);
     if (needed <= limit) {
         return SR_OK;
     }
