@@ -9,9 +9,14 @@ static float element_to_f32(int type, const char *p) {
     return type == SR_TYPE_BF16 ? sr__bf16_to_f32(*(const uint16_t *)(const void *)p) : sr__load(type, p);
 }
 
+/* From an element of a row to the next.  Where a row has but one, its stride may be anything: dense all the same. */
+static size_t step(const sr_tensor *t) {
+    return sr_tensor_has_contiguous_rows(t) ? (size_t)sr_type_get(t->type)->bytes : t->nb[0];
+}
+
 static const float *load_from(const sr__operand *o, const char *row, int64_t i0, int64_t n, float *buf) {
     const int type = o->tensor->type;
-    const size_t nb0 = o->tensor->nb[0];
+    const size_t nb0 = step(o->tensor);
     const char *p = row + (size_t)(i0 / sr_type_get(type)->block) * nb0;
     if (sr_tensor_has_contiguous_rows(o->tensor)) {
         if (type == SR_TYPE_F32) {
@@ -45,7 +50,7 @@ const float *sr__span_repeat(const sr__operand *o, const sr__rows *r, float *buf
 }
 
 static char *span_at(const sr__operand *o, const sr__rows *r) {
-    return sr__row_here(o, r) + (size_t)(r->i0 / sr_type_get(o->tensor->type)->block) * o->tensor->nb[0];
+    return sr__row_here(o, r) + (size_t)(r->i0 / sr_type_get(o->tensor->type)->block) * step(o->tensor);
 }
 
 float *sr__span_out(const sr__operand *o, const sr__rows *r, float *buf) {

@@ -86,6 +86,17 @@ static void test_repeated_source(void **state) {
     }
 }
 
+/* Rows of one element are dense whatever the stride of that element: nothing may go by it, over many rows either. */
+static void test_rows_of_one_element(void **state) {
+    static const int64_t ne[4] = {1, 64, 32, 1};
+    (void)state;
+    for (int place = 0; place < 3; place++) {
+        kh_case c = binary_case(SR_OP_MUL, float_types[0], KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, ne, ne);
+        (place < 2 ? c.src[place] : c.dst)->tensor.nb[0] = 256;
+        kh_check_free(&c, want_binary);
+    }
+}
+
 /* The allocator may give the result the memory of either source. */
 static void test_result_in_place(void **state) {
     static const int64_t ne[4] = {1100, 3, 2, 1};
@@ -219,6 +230,7 @@ static void test_add_id_out_of_range(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types_and_layouts), cmocka_unit_test(test_repeated_source),
+        cmocka_unit_test(test_rows_of_one_element),
         cmocka_unit_test(test_result_in_place),   cmocka_unit_test(test_quantized_add),
         cmocka_unit_test(test_add1),              cmocka_unit_test(test_silu_back),
         cmocka_unit_test(test_refusals),          cmocka_unit_test(test_add_id),
