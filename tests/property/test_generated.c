@@ -146,11 +146,39 @@ static void values_do_not_depend_on_the_machine(void **state) {
     }
 }
 
+/* Other assignments of the same nodes: other splits, other copies, on a scheduler that has a plan already. */
+static void draw_assignments(gen_case *c, uint64_t *state) {
+    for (size_t i = 0; i < c->n_assignments; i++) {
+        c->assignments[i].backend = (int)gen_below(state, c->params.n_backends);
+    }
+}
+
+static void values_do_not_depend_on_what_ran_before(void **state) {
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
+        gen_params params;
+        gen_params_init(&params, seed);
+        uint64_t *want = values_of_cpu(params), stream = seed;
+        gen_case *many = new_case(&params);
+        sr_sched *sched = new_sched(many, 1 + (int)(seed % 2));
+        for (int run = 0; run < 6; run++) {
+            uint64_t *got = results(many, sched);
+            compare(many, want, got, "after other layouts");
+            free(got);
+            draw_assignments(many, &stream);
+        }
+        free(want);
+        sr_sched_free(sched);
+        gen_free(many);
+    }
+}
+
 int main(void) {
     const char *first = getenv("SR_SEED"), *n = getenv("SR_SEEDS");
     first_seed = first != NULL ? strtoull(first, NULL, 10) : 1;
     n_seeds = n != NULL ? strtoull(n, NULL, 10) : 40;
     const struct CMUnitTest tests[] = {cmocka_unit_test(seeds_decide),
-                                       cmocka_unit_test(values_do_not_depend_on_the_machine)};
+                                       cmocka_unit_test(values_do_not_depend_on_the_machine),
+                                       cmocka_unit_test(values_do_not_depend_on_what_ran_before)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
