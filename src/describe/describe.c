@@ -137,6 +137,7 @@ static void loader_free(sr__loader *ld) {
     sr__map_free(&ld->ops);
     sr__map_free(&ld->types);
     sr__map_free(&ld->buffers);
+    sr__map_free(&ld->stand_ins);
     sr__map_free(&ld->slot_index);
     sr__map_free(&ld->variant_index);
     sr__arena_free(&ld->json);

@@ -401,6 +401,7 @@ done:
 
 static sr_status load_answers(sr__loader *ld, const cJSON *const *f, const sr__at *at, sr_answers *answers) {
     sr_status status = SR_OK;
+    const sr_answers none = {.n_supported_by = -1, .n_offloaded_by = -1};
     if (f[K_SUPPORTED_BY]) {
         sr__at supported_at = sr__at_key(at, "supported_by");
         SR_TRY(load_answer(ld, f[K_SUPPORTED_BY], &supported_at, &answers->supported_by, &answers->n_supported_by));
@@ -408,6 +409,9 @@ static sr_status load_answers(sr__loader *ld, const cJSON *const *f, const sr__a
     if (f[K_OFFLOADED_BY]) {
         sr__at offloaded_at = sr__at_key(at, "offloaded_by");
         SR_TRY(load_answer(ld, f[K_OFFLOADED_BY], &offloaded_at, &answers->offloaded_by, &answers->n_offloaded_by));
+    }
+    if (ld->other_machine) {
+        *answers = none;
     }
 done:
     return status;

@@ -170,6 +170,9 @@ typedef struct sr__loader {
     sr__source **sources; size_t n_sources, sources_cap;
     sr__top top, machine_top;
     bool has_machine_top;
+    bool other_machine; /* a machine file whose backends are not called as the description's: what was recorded of those
+                         * says nothing here */
+    sr__map stand_ins;  /* buffer types that this machine lacks, numbered */
     sr__param *params;  int n_params;
     const double *base; /* values without any run's */
     sr__scope scope;

@@ -431,6 +431,25 @@ done:
     return status;
 }
 
+/* Whether the description has backends of its own that are not those of the machine file, by name and order. */
+static bool is_other_machine(const sr__loader *ld) {
+    const cJSON *own = ld->has_machine_top ? ld->top.json[SR__TOP_BACKENDS] : NULL;
+    const sr_machine *machine = ld->d->machine;
+    if (!own || !sr__is_array(own)) {
+        return false;
+    }
+    int i = 0;
+    for (const cJSON *child = own->child; child; child = child->next, i++) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(child, "name");
+        name = name ? name : cJSON_GetObjectItemCaseSensitive(child, "device");
+        if (i >= machine->n_backends || !name || !sr__is_string(name) ||
+            strcmp(name->valuestring, machine->backends[i]->name) != 0) {
+            return true;
+        }
+    }
+    return i != machine->n_backends;
+}
+
 sr_status sr__load_machine(sr__loader *ld) {
     const sr__top *top = ld->has_machine_top ? &ld->machine_top : &ld->top;
     const cJSON *types = top->json[SR__TOP_BUFFER_TYPES], *backends = top->json[SR__TOP_BACKENDS];
@@ -453,6 +472,7 @@ sr_status sr__load_machine(sr__loader *ld) {
     }
     SR_TRY(sr__wrong_there(ld, at, sr_machine_finish(ld->d->machine, ld->err)));
     SR_TRY(sr__copy_tree(ld, backends, &ld->d->plain[SR__TOP_BACKENDS]));
+    ld->other_machine = is_other_machine(ld);
 done:
     ld->settle = false;
     return status;

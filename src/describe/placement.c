@@ -50,6 +50,60 @@ static sr_status unknown_buffer_type(sr__loader *ld, const char *name, const sr_
     return sr__unknown(ld, at, "buffer type", name, names, machine->n_buffer_types);
 }
 
+/* Whether the description itself says that a type is in host memory. */
+static bool is_own_host_type(const sr__loader *ld, const char *name) {
+    const cJSON *types = ld->top.json[SR__TOP_BUFFER_TYPES];
+    const cJSON *type = types ? cJSON_GetObjectItemCaseSensitive(types, name) : NULL;
+    const cJSON *host = type ? cJSON_GetObjectItemCaseSensitive(type, "host") : NULL;
+    return host && cJSON_IsTrue(host);
+}
+
+/* The n-th device of the machine, its CPUs passed over; around again where there are fewer. */
+static const sr_backend *device_number(const sr_machine *machine, int n) {
+    int n_devices = 0;
+    for (int b = 0; b < machine->n_backends; b++) {
+        n_devices += machine->backends[b]->device->type != SR_DEVICE_CPU;
+    }
+    int left = n_devices > 0 ? n % n_devices : 0;
+    for (int b = 0; b < machine->n_backends && n_devices > 0; b++) {
+        if (machine->backends[b]->device->type != SR_DEVICE_CPU && left-- == 0) {
+            return machine->backends[b];
+        }
+    }
+    return machine->backends[machine->n_backends - 1];
+}
+
+/*
+ * With a machine file a description's buffers may be of types that this machine lacks (a recording's Vulkan0): the first
+ * such type stands for the first device, the second for the second, and what was host memory stays host memory.
+ */
+static sr_status find_stand_in(sr__loader *ld, const char *name, sr_buffer_type **out_type) {
+    sr_status status = SR_OK;
+    if (is_own_host_type(ld, name)) {
+        *out_type = sr_host_buffer_type();
+        return SR_OK;
+    }
+    int32_t number = sr__map_get(&ld->stand_ins, name, -1);
+    const bool is_new = number < 0;
+    if (is_new) {
+        number = (int32_t)ld->stand_ins.n;
+        if (!sr__map_put(&ld->stand_ins, name, number)) {
+            SR_TRY(sr__no_memory(ld));
+        }
+    }
+    const sr_backend *backend = device_number(ld->d->machine, number);
+    *out_type = backend->buffer_type;
+    if (is_new && ld->options->warn) {
+        sr__str s = {0};
+        sr__str_printf(&s, "buffer type '%s' is not on this machine: its buffers are put in '%s' of %s", name,
+                       backend->buffer_type->name, backend->name);
+        ld->options->warn(ld->options->warn_user, sr__str_text(&s));
+        sr__str_free(&s);
+    }
+done:
+    return status;
+}
+
 static sr_status load_usage(sr__loader *ld, const cJSON *json, const sr__at *at, sr_usage *out) {
     static const char *const names[] = {"any", "weights", "compute"};
     const char *text;
@@ -83,6 +137,9 @@ static sr_status load_buffer(sr__loader *ld, const cJSON *json, const sr__at *at
         SR_TRY(load_usage(ld, fields[1], &usage_at, &usage));
     }
     sr_buffer_type *type = sr_machine_buffer_type(ld->d->machine, type_name);
+    if (!type && ld->has_machine_top) {
+        SR_TRY(find_stand_in(ld, type_name, &type));
+    }
     if (!type) {
         SR_TRY(unknown_buffer_type(ld, type_name, &type_at));
     }
@@ -91,7 +148,7 @@ done:
     return status;
 }
 
-/* A machine file's buffers count where the description has none of that name: its placement may name them. */
+/* A machine file's buffers come first: they say where things live on this machine. */
 static sr_status load_buffers_of(sr__loader *ld, const sr__top *top) {
     const cJSON *json = top->json[SR__TOP_BUFFERS];
     const sr__at *at = &top->at[SR__TOP_BUFFERS];
@@ -112,10 +169,10 @@ done:
 
 sr_status sr__load_buffers(sr__loader *ld) {
     sr_status status;
-    SR_TRY(load_buffers_of(ld, &ld->top));
     if (ld->has_machine_top) {
         SR_TRY(load_buffers_of(ld, &ld->machine_top));
     }
+    SR_TRY(load_buffers_of(ld, &ld->top));
 done:
     return status;
 }

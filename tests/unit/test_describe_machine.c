@@ -280,9 +280,38 @@ static void test_backends_file(void **state) {
     sr_description_free(d);
     folder.n--;
     folder_text(&folder, "machine.json", "{\"sched_run\":1,\"backends\":[{\"name\":\"CPU\",\"device\":\"cpu\"}]}");
-    load_fails(text, NULL, &options, SR_DESCRIPTION, "unknown buffer type 'GPU0'");
+    d = load_with(text, NULL, &options); /* the GPU's buffers are the CPU's here: there is no other device */
+    assert_string_equal(sr_description_machine(d)->backends[0]->name, "CPU");
+    sr_description_free(d);
     options.backends_file = "/nonexistent/machine.json";
     load_fails(text, NULL, &options, SR_IO, "/nonexistent/machine.json");
+    folder_close(&folder);
+}
+
+/* Another machine: the first foreign type stands for the first device; host types stay; old answers say nothing. */
+static void test_stand_ins(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"sched_run\":1,\"backends\":[{\"name\":\"V0\",\"device\":\"sim\"},{\"name\":\"V1\",\"device\":\"sim\"},"
+        "{\"name\":\"CPU\",\"device\":\"cpu\"}],\"buffer_types\":{\"Mapped\":{\"host\":true}},"
+        "\"buffers\":{\"a\":{\"type\":\"V0\"},\"b\":{\"type\":\"V1\"},\"c\":{\"type\":\"Mapped\"}},"
+        "\"tensors\":[{\"name\":\"x\",\"ne\":[1],\"buffer\":\"a\"},{\"name\":\"y\",\"ne\":[1],\"buffer\":\"b\"},"
+        "{\"name\":\"z\",\"ne\":[1],\"buffer\":\"c\"}],"
+        "\"nodes\":[{\"name\":\"n\",\"op\":\"SQR\",\"src\":[\"x\"],\"supported_by\":[\"CPU\"]}]}";
+    test_folder folder;
+    folder_open(&folder);
+    sr_load_options options = {0};
+    options.backends_file = folder_text(&folder, "machine.json",
+                                        "{\"sched_run\":1,\"backends\":[{\"name\":\"G\",\"device\":\"sim\"},"
+                                        "{\"name\":\"CPU\",\"device\":\"cpu\"}]}");
+    sr_description *d = load_with(text, NULL, &options);
+    const sr_graph *graph = sr_description_run(d, 0)->graph;
+    const sr_buffer_type *gpu = sr_machine_buffer_type(sr_description_machine(d), "G");
+    assert_ptr_equal(graph->tensors[sr_graph_find(graph, "x")].buffer->type, gpu);
+    assert_ptr_equal(graph->tensors[sr_graph_find(graph, "y")].buffer->type, gpu); /* one device for both */
+    assert_ptr_equal(graph->tensors[sr_graph_find(graph, "z")].buffer->type, sr_host_buffer_type());
+    assert_int_equal(graph->tensors[sr_graph_find(graph, "n")].answers, -1);
+    sr_description_free(d);
     folder_close(&folder);
 }
 
@@ -319,7 +348,7 @@ int main(void) {
         cmocka_unit_test(test_backends), cmocka_unit_test(test_missing_device), cmocka_unit_test(test_slots),
         cmocka_unit_test(test_physical_buffers), cmocka_unit_test(test_foreign_type), cmocka_unit_test(test_placement),
         cmocka_unit_test(test_given_placement), cmocka_unit_test(test_include), cmocka_unit_test(test_backends_file),
-        cmocka_unit_test(test_io), cmocka_unit_test(test_offload_override),
+        cmocka_unit_test(test_stand_ins), cmocka_unit_test(test_io), cmocka_unit_test(test_offload_override),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
