@@ -96,9 +96,11 @@ static bool is_experts_input(const execution *x, const sr_split *split, int s, i
     return node->op == SR_OP_MUL_MAT_ID && sr_view_src(x->view, node, 0) == copy;
 }
 
-/* Ids that are an input of the same split, but not copied yet, are read where they are. */
+/*
+ * Ids that are an input of the same split, but not copied yet, are read where they are.  So are ids that the split reads
+ * in another backend's memory: only the backend that makes them knows when they are there.
+ */
 static int32_t find_ids(const execution *x, const sr_split *split, int32_t k, int32_t ids, int *backend) {
-    *backend = split->backend;
     for (int32_t i = k + 1; i < split->n_inputs; i++) {
         if (ids == x->sched->input_copies[split->inputs_begin + i]) {
             const int32_t original = x->sched->inputs[split->inputs_begin + i];
@@ -106,6 +108,7 @@ static int32_t find_ids(const execution *x, const sr_split *split, int32_t k, in
             return original;
         }
     }
+    *backend = sr_view_is_extra(x->view, ids) ? split->backend : x->sched->backend_of[ids];
     return ids;
 }
 

@@ -154,7 +154,8 @@ static void make_graph(model *m) {
     build_finish(m->graph);
 }
 
-static void add_gpu(model *m, const char *name, bool events, bool async) {
+/* before: whose memory it takes, or NULL. */
+static void add_gpu(model *m, const char *name, const char *before, bool events, bool async) {
     sr_error err = {0};
     sr_backend_config config;
     sr_backend_config_init(&config);
@@ -163,12 +164,17 @@ static void add_gpu(model *m, const char *name, bool events, bool async) {
     config.events = events;
     config.async = async;
     config.offload_min_batch = 0;
+    config.accepts = &before;
+    config.n_accepts = before != NULL ? 1 : 0;
     ASSERT_OK(sr_machine_add_backend(m->machine, &config, &err), &err);
     sr_backend_config_clear(&config);
 }
 
-/* n_gpus 0: a CPU alone. */
-static model *new_model(uint64_t seed, int n_gpus, bool events, bool async) {
+/* What a model is run on. */
+typedef struct how { int n_gpus, n_copies; bool events, async[2], shared; } how;
+
+/* n_gpus 0: a CPU alone; shared: the second GPU takes the first one's memory. */
+static model *new_model(uint64_t seed, const how *h) {
     static const char *const names[] = {"GPU0", "GPU1"};
     sr_error err = {0};
     sr_backend_config config;
@@ -177,8 +183,8 @@ static model *new_model(uint64_t seed, int n_gpus, bool events, bool async) {
     m->seed = seed;
     m->rng = seed ^ 0x6d6f65;
     ASSERT_OK(sr_machine_new(&m->machine, &err), &err);
-    for (int i = 0; i < n_gpus; i++) {
-        add_gpu(m, names[i], events, async);
+    for (int i = 0; i < h->n_gpus; i++) {
+        add_gpu(m, names[i], i > 0 && h->shared ? names[0] : NULL, h->events, h->async[i]);
     }
     sr_backend_config_init(&config);
     config.name = config.device = "cpu";
@@ -272,27 +278,37 @@ static sr_sched *new_sched(const model *m, int n_copies) {
     return sched;
 }
 
+static how draw_how(uint64_t seed) {
+    uint64_t state = seed ^ 0x686f77;
+    how h = {.n_gpus = 1 + (int)gen_below(&state, 2), .n_copies = 1 + (int)gen_below(&state, 3)};
+    h.events = gen_chance(&state, 50);
+    h.async[0] = gen_chance(&state, 70);
+    h.async[1] = gen_chance(&state, 50);
+    h.shared = gen_chance(&state, 50);
+    return h;
+}
+
 static void only_used_experts_are_copied(void **state) {
     (void)state;
     uint64_t copied = 0, whole = 0;
     for (uint64_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
         static char want[1 << 16], got[1 << 16];
-        model *cpu = new_model(seed, 0, false, false);
+        model *cpu = new_model(seed, &(how){0});
         sr_sched *sched = new_sched(cpu, 1);
         const size_t size = cpu->graph->tensors[cpu->output].nbytes;
         assert_true(size <= sizeof(want));
         run(cpu, sched, 0, want);
         sr_sched_free(sched);
         free_model(cpu);
-        for (int how = 0; how < 4; how++) {
-            const int n_gpus = 1 + (int)(seed + (uint64_t)how) % 2, n_copies = how % 2 ? 3 : 1;
-            model *m = new_model(seed, n_gpus, how < 2, how != 3);
-            sched = new_sched(m, n_copies);
-            for (int i = 0; i < 2 * n_copies; i++) {
+        for (int k = 0; k < 4; k++) {
+            const how h = draw_how(seed * 4 + (uint64_t)k);
+            model *m = new_model(seed, &h);
+            sched = new_sched(m, h.n_copies);
+            for (int i = 0; i < h.n_copies + 1; i++) {
                 memset(got, 0, size);
-                run(m, sched, n_gpus, got);
+                run(m, sched, h.n_gpus, got);
                 if (memcmp(want, got, size) != 0) {
-                    fail_msg("seed %llu: wrong values, case %d, run %d", (unsigned long long)seed, how, i);
+                    fail_msg("seed %llu: wrong values, case %d, run %d", (unsigned long long)seed, k, i);
                 }
             }
             count_copied(m, sr_sched_layout(sched), &copied, &whole);
