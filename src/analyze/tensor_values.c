@@ -75,9 +75,13 @@ done:
     return status;
 }
 
-sr_status sr__values_of(sr__values *v, const sr_tensor *t, const uint8_t *bytes, sr_error *err) {
+sr_status sr__values_of(sr__values *v, const sr_tensor *t, const size_t *nb, const uint8_t *bytes, sr_error *err) {
     const sr_status status = prepare(v, t, err);
     v->bytes = bytes;
+    if (nb) {
+        memcpy(v->nb, nb, sizeof(v->nb));
+        return status;
+    }
     v->nb[0] = (size_t)sr_type_get(t->type)->bytes;
     v->nb[1] = sr_row_size(t->type, t->ne[0]);
     v->nb[2] = v->nb[1] * (size_t)t->ne[1];

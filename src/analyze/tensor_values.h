@@ -30,8 +30,9 @@ bool sr__values_known(int type);
  * the tensor has no memory.  Nothing that is queued may still change it.
  */
 sr_status sr__values_read(sr__values *values, const sr_graph_view *view, int32_t tensor, sr_error *err);
-/* From borrowed bytes that are contiguous in the tensor's type, whatever its own strides are. */
-sr_status sr__values_of(sr__values *values, const sr_tensor *tensor, const uint8_t *bytes, sr_error *err);
+/* From borrowed bytes in the tensor's type with strides nb; NULL: contiguous, whatever its own strides are. */
+sr_status sr__values_of(sr__values *values, const sr_tensor *tensor, const size_t *nb, const uint8_t *bytes,
+                        sr_error *err);
 void sr__values_free(sr__values *values);
 
 /* One row: tensor->ne[0] doubles; an i64 beyond 2^53 is rounded. */
