@@ -19,6 +19,7 @@
 #include "sched_run/custom.h"
 #include "sched_run/describe.h"
 #include "sched_run/graph.h"
+#include "sched_run/lint.h"
 #include "sched_run/report.h"
 #include "sched_run/sched.h"
 #include "sched_run/status.h"

@@ -19,6 +19,12 @@ _sched_run() {
             COMPREPLY=($(compgen -W "reference latest all help" -- "$word"))
             return
             ;;
+        --fail-on)
+            COMPREPLY=($(compgen -W "error warning info fallback weight-copy alias order offload realloc limits copies
+                preallocated late-input assignment split-twice stale-input overlap race host-bounce imbalance
+                help" -- "$word"))
+            return
+            ;;
         --color)
             COMPREPLY=($(compgen -W "auto always never" -- "$word"))
             return
@@ -45,7 +51,7 @@ _sched_run() {
             options="--param --backends --place --assign --weights --threads --no-compute --compute --trace --print
                 --dump --compare --nmse --drift --copies --parallel
                 --no-op-offload --max-split-inputs --max-backends --rules --simulate-missing --debug --realloc --format --unfold
-                --output --check --quiet --verbose --color --version --help"
+                --output --check --lint --fail-on --quiet --verbose --color --version --help"
             ;;
         expand)
             options="--param --backends --place --assign --weights --simulate-missing --output --quiet --version --help"

@@ -7,6 +7,7 @@
 #define SCHED_RUN_ANALYZE_H
 
 #include "describe.h"
+#include "lint.h"
 #include "sched.h"
 
 #ifdef __cplusplus
@@ -116,12 +117,6 @@ SR_API void sr_comparison_clear(sr_comparison *comparison);
 
 /* ---- comparison with `expect` ----------------------------------------------------------------------------------- */
 
-/* Findings of a run, each as pairs of texts ("kind" among them). */
-typedef struct sr_check_findings {
-    const sr_expect_object *findings;
-    int n;
-} sr_check_findings;
-
 /* Differences found.  Zero-initialise; sr_check_clear frees. Messages beyond max_messages (0: 20) are only counted. */
 typedef struct sr_check {
     char **messages;          /* "run 0: n_splits: expected 7, got 6" */
@@ -136,10 +131,12 @@ typedef struct sr_check {
  * where nothing was scheduled; error is the run's own (status OK where it went well).  What only an execution can
  * answer (outputs, copied) is passed over unless layout->executed tells that there was one, findings where they are
  * NULL.
+ * A finding is as expected if every given key is: "tensor" is one of its tensors, "tensors" all are among them, "message"
+ * and "hint" are part of its own; any other key is that of the finding or of one of its details.
  * SR_MEMORY, or what reading an output failed with.  Differences are no error.
  */
 SR_API sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layout, const sr_error *error,
-                              const sr_check_findings *findings, sr_error *err);
+                              const sr_findings *findings, sr_error *err);
 SR_API void sr_check_clear(sr_check *check);
 
 /* ---- the layout under the rules of every date ---------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ typedef struct sr_report_options {
     bool color;           /* ANSI colours in text */
     bool unfold;          /* dot: every layer drawn */
     bool verbose;
+    bool lint;            /* text: every finding, not only how many there are */
     int width;            /* text columns, 0: 120 */
 } sr_report_options;
 
@@ -36,6 +37,7 @@ typedef struct sr_run_result {
     const sr_trace_summary *times;   /* where the time went, NULL: not told */
     sr_value *const *values;         /* to be shown, in order */
     int n_values;
+    const sr_findings *findings;     /* NULL: not looked for */
 } sr_run_result;
 
 /* Byte for byte what the reference prints with GGML_SCHED_DEBUG=level and its causes compiled in. */

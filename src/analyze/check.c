@@ -254,7 +254,7 @@ static void compare_reallocation(sr__check_run *c) {
     compare_sizes(c);
 }
 
-/* ---- errors and findings ---------------------------------------------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------------------------------------------------- */
 
 static void compare_error(sr__check_run *c) {
     const sr_expect_object *expected = &c->run->expect->error;
@@ -282,62 +282,6 @@ static void compare_error(sr__check_run *c) {
     }
 }
 
-static const char *pair_value(const sr_expect_object *object, const char *key) {
-    for (int i = 0; i < object->n_pairs; i++) {
-        if (strcmp(object->pairs[i].key, key) == 0) {
-            return object->pairs[i].value;
-        }
-    }
-    return NULL;
-}
-
-static bool finding_matches(const sr_expect_object *expected, const sr_expect_object *finding) {
-    for (int i = 0; i < expected->n_pairs; i++) {
-        const char *value = pair_value(finding, expected->pairs[i].key);
-        if (value == NULL || strcmp(value, expected->pairs[i].value) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void note_missing_finding(sr__check_run *c, const sr_expect_object *expected) {
-    sr__str text = {0};
-    for (int i = 0; i < expected->n_pairs; i++) {
-        sr__str_printf(&text, "%s%s %s", i > 0 ? ", " : "", expected->pairs[i].key, expected->pairs[i].value);
-    }
-    sr__check_note(c, "findings: none has %s", sr__str_text(&text));
-    sr__str_free(&text);
-}
-
-static void compare_findings(sr__check_run *c) {
-    const sr_expect *expect = c->run->expect;
-    const sr_check_findings *got = c->findings;
-    if (got == NULL) {
-        return;
-    }
-    for (int i = 0; i < expect->n_findings; i++) {
-        bool found = false;
-        for (int j = 0; j < got->n && !found; j++) {
-            found = finding_matches(&expect->findings[i], &got->findings[j]);
-        }
-        c->check->n_checks++;
-        if (!found) {
-            note_missing_finding(c, &expect->findings[i]);
-        }
-    }
-    for (int i = 0; i < expect->n_no_findings; i++) {
-        c->check->n_checks++;
-        for (int j = 0; j < got->n; j++) {
-            const char *kind = pair_value(&got->findings[j], "kind");
-            if (kind != NULL && strcmp(kind, expect->no_findings[i]) == 0) {
-                sr__check_note(c, "no_findings: there is a finding of kind %s", kind);
-                break;
-            }
-        }
-    }
-}
-
 /* ---- a run ------------------------------------------------------------------------------------------------------ */
 
 /* What stands before an allocation; also compared where the allocation or the execution was to fail. */
@@ -347,7 +291,7 @@ static void compare_schedule(sr__check_run *c) {
 }
 
 sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layout, const sr_error *error,
-                       const sr_check_findings *findings, sr_error *err) {
+                       const sr_findings *findings, sr_error *err) {
     sr__check_run c = {.check = check, .run = run, .layout = layout, .error = error, .findings = findings, .err = err};
     const bool failed = error != NULL && error->status != SR_OK;
     const bool expects_error = run->expect != NULL && run->expect->has_error;
@@ -360,13 +304,13 @@ sr_status sr_check_run(sr_check *check, const sr_run *run, const sr_layout *layo
         return SR_OK;
     }
     if (expects_error && !failed) {
-        const char *kind = pair_value(&run->expect->error, "kind");
+        const char *kind = sr__expected_value(&run->expect->error, "kind");
         check->n_checks++;
         sr__check_note(&c, "error: expected %s, but the run succeeded", kind != NULL ? kind : "one");
     } else if (expects_error) {
         compare_error(&c);
     }
-    compare_findings(&c);
+    sr__check_findings(&c);
     if (!sr_layout_has_splits(layout)) {
         return c.status;
     }

@@ -42,6 +42,9 @@ typedef struct cli_options {
     bool format_given;
     bool unfold;
     bool check;
+    bool lint;
+    const char *fail_on;         /* kinds of findings and severities, with commas; NULL: none */
+    bool fail_on_help;
     bool quiet, verbose;
     cli_color color;
     bool help, version;
@@ -151,7 +154,8 @@ int cli_cmd_ops(const cli_options *options);
 int cli_cmd_help(const cli_options *options);
 /* Usage and options of a command on standard output; NULL: of all of them. */
 int cli_help(const cli_command *command);
-/* The table of --rules help. */
+/* The tables of --rules help and --fail-on help. */
 int cli_list_rules(void);
+int cli_list_findings(void);
 
 #endif

@@ -42,9 +42,9 @@ static void put_general(sr__str *s) {
     }
     put_options(s, &cli_commands[0]);
     sr__str_puts(s,
-                 "\nexit status: 0 done; 1 done, and a check or a reallocation level found something; 2 usage, or a\n"
-                 "file cannot be read or written; 3 the description is wrong; 4 a device or op is not available;\n"
-                 "5 memory or a limit; 6 execution failed; 70 a fault of this program\n");
+                 "\nexit status: 0 done; 1 done, and a check, a reallocation level or --fail-on found something;\n"
+                 "2 usage, or a file cannot be read or written; 3 the description is wrong; 4 a device or op is not\n"
+                 "available; 5 memory or a limit; 6 execution failed; 70 a fault of this program\n");
 }
 
 int cli_help(const cli_command *command) {

@@ -164,13 +164,14 @@ static sr_status report_run(cli_session *session, const sr_run *run, const sr_er
                             const sr_trace_summary *times, sr_error *err) {
     const sr_layout *layout = session->sched != NULL ? sr_sched_layout(session->sched) : NULL;
     const sr_run_result result = {.run = run, .layout = layout, .error = run_error, .times = times,
-                                  .values = session->values.shown, .n_values = session->values.n_shown};
+                                  .values = session->values.shown, .n_values = session->values.n_shown,
+                                  .findings = cli_findings(session)};
     sr_status status = SR_OK;
     if (session->reports) {
         SR_TRY(cli_report_run(&session->report, &result, err));
     }
     if (session->options->check) {
-        SR_TRY(sr_check_run(&session->check, run, layout, run_error, NULL, err));
+        SR_TRY(sr_check_run(&session->check, run, layout, run_error, cli_findings(session), err));
     }
 done:
     return status;
@@ -192,6 +193,7 @@ static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err)
     SR_TRY(report_run(session, run, &run_error, &times, err));
 done:
     cli_values_clear(&session->values);
+    sr_findings_clear(&session->findings);
     sr_trace_summary_clear(&times);
     sr_error_clear(&run_error);
     return status;
@@ -305,6 +307,7 @@ done:
 static void session_free(cli_session *session) {
     cli_values_free(&session->values);
     sr_check_clear(&session->check);
+    sr_lint_history_free(session->history);
     sr_sched_free(session->sched);
     sr_description_free(session->description);
     sr_trace_free(session->trace); /* queues of the description's backends may write to it */

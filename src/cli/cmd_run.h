@@ -28,6 +28,8 @@ typedef struct cli_session {
     bool reports;                /* false: --check speaks instead */
     sr_check check;
     cli_values values;
+    sr_lint_history *history;    /* of the scheduler's runs */
+    sr_findings findings;        /* of the run at hand */
     sr_trace *trace;             /* NULL: nobody wants to know */
     sr_trace_report *trace_file; /* NULL without --trace */
     bool buffers_set;
@@ -43,6 +45,13 @@ void cli_worsen(cli_session *session, int exit_status);
 
 /* Executes an allocated run, if the options and what it expects ask for it. */
 sr_status cli_execute(cli_session *session, const sr_run *run, sr_error *err);
+
+/* ---- run_lint.c --------------------------------------------------------------------------------------------------- */
+
+/* Looks for the findings of a run, if anybody is to learn of them, and worsens the exit status by --fail-on. */
+sr_status cli_lint(cli_session *session, const sr_run *run, const sr_error *run_error, sr_error *err);
+/* The findings of the run at hand, or NULL where they were not looked for. */
+const sr_findings *cli_findings(const cli_session *session);
 
 /* ---- run_values.c: --print and --dump ----------------------------------------------------------------------------- */
 

@@ -67,6 +67,9 @@ static int run_command(const cli_command *command, const cli_options *options, b
     if (options->rules_help) {
         return cli_list_rules();
     }
+    if (options->fail_on_help) {
+        return cli_list_findings();
+    }
     if ((!named && is_mistyped_command(options)) || !check_operands(command, options)) {
         return sr_status_exit(SR_USAGE);
     }

@@ -28,7 +28,8 @@ enum {
     OPTION_COMPARE,
     OPTION_NMSE,
     OPTION_DRIFT,
-    OPTION_RULES
+    OPTION_RULES,
+    OPTION_FAIL_ON
 };
 
 const cli_option_info cli_option_table[] = {
@@ -59,6 +60,8 @@ const cli_option_info cli_option_table[] = {
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
     {'o', "output", "FILE", CLI_RUN | CLI_EXPAND, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
+    {'l', "lint", NULL, CLI_RUN, "text: every finding, with what to try"},
+    {OPTION_FAIL_ON, "fail-on", "KIND[,KIND]", CLI_RUN, "exit 1 on such a finding, or one of a severity; 'help' lists"},
     {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings, no times; with --check no output at all"},
     {'v', "verbose", NULL, CLI_RUN, "text: sources, addresses, leafs and times too"},
     {OPTION_COLOR, "color", "WHEN", CLI_RUN, "auto (default), always, never"},
@@ -181,6 +184,35 @@ static bool read_rules(const char *text, cli_options *o) {
     return true;
 }
 
+/* Kinds of findings and severities, with commas; 'help' lists them. */
+static bool read_kinds(const char *text, cli_options *o) {
+    const char *words[64];
+    int n = 0;
+    for (const sr_lint *lint = sr_lints(); lint->kind != NULL && n < 60; lint++) {
+        words[n++] = lint->kind;
+    }
+    for (int s = SR_SEVERITY_INFO; s <= SR_SEVERITY_ERROR; s++) {
+        words[n++] = sr_severity_name((sr_severity)s);
+    }
+    o->fail_on_help = strcmp(text, "help") == 0;
+    o->fail_on = text;
+    for (const char *p = text; !o->fail_on_help; p++) {
+        const size_t length = strcspn(p, ",");
+        char *word = sr__strndup(p, length);
+        int place;
+        const bool known = word != NULL && read_word("--fail-on", word, words, n, &place);
+        sr__free(word);
+        if (!known) {
+            return word != NULL ? false : out_of_memory();
+        }
+        p += length;
+        if (*p == '\0') {
+            break;
+        }
+    }
+    return true;
+}
+
 /* ---- one option ------------------------------------------------------------------------------------------------- */
 
 static bool set_option(cli_options *o, int id, const char *value) {
@@ -207,6 +239,8 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_NMSE: return read_limit("--nmse", value, &o->nmse);
     case OPTION_DRIFT: o->drift = true; return true;
     case OPTION_RULES: return read_rules(value, o);
+    case 'l': o->lint = true; return true;
+    case OPTION_FAIL_ON: return read_kinds(value, o);
     case OPTION_COPIES: return read_number("--copies", value, 1, UINT8_MAX, &o->copies);
     case OPTION_PARALLEL: o->copies = 4; return true;
     case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
@@ -330,8 +364,9 @@ static bool check_combinations(const cli_options *o) {
         {o->prints.n > 0 && !o->dump && !shows_values(o), "--print needs --format text, json or jsonl, or --dump"},
         {(o->prints.n > 0 || o->dump || o->trace || o->compare) && o->no_compute,
          "--print, --dump, --trace and --compare need an execution, which --no-compute forbids"},
-        {o->compare && (o->prints.n > 0 || o->dump || o->trace || o->check),
-         "--compare does not go with --print, --dump, --trace or --check"},
+        {o->compare && (o->prints.n > 0 || o->dump || o->trace || o->check || o->lint || o->fail_on),
+         "--compare does not go with --print, --dump, --trace, --check, --lint or --fail-on"},
+        {o->rules_all && (o->lint || o->fail_on), "--rules all does not go with --lint or --fail-on"},
         {o->compare && o->format != CLI_TEXT && o->format != CLI_JSON && o->format != CLI_JSONL,
          "--compare needs --format text, json or jsonl"},
         {o->rules_all && (o->compare || o->check || o->compute || o->trace || o->dump || o->prints.n > 0),

@@ -94,6 +94,7 @@ sr_status cli_report_begin(cli_report *report, const sr_description *description
                                        .color = wants_color(options),
                                        .unfold = options->unfold,
                                        .verbose = options->verbose,
+                                       .lint = options->lint,
                                        .width = columns(options)};
     sink->write(sink->user, "", 0); /* an output file is made even where there is nothing to say */
     switch (options->format) {

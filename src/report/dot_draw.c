@@ -131,6 +131,23 @@ static void put_place(sr__str *s, const sr_layout *layout, int32_t tensor) {
     sr__str_puts(s, sr_cause_name(layout->cause_of[tensor]));
 }
 
+/* What is to be looked at says why in its label, and has a thick red frame. */
+static void put_mark(sr__dot *dot, const sr_tensor *t) {
+    const sr_finding *f = sr__dot_finding(dot, t);
+    if (f != NULL) {
+        sr__str_printf(&dot->out->text, "\\n%s: %s", sr_severity_name(f->severity), f->kind);
+    }
+}
+
+static void put_colors(sr__dot *dot, const sr_tensor *t, sr__dot_color color) {
+    const sr_finding *f = sr__dot_finding(dot, t);
+    if (f != NULL) {
+        color.line = f->severity == SR_SEVERITY_ERROR ? "#c0151b" : "#e0561b";
+    }
+    sr__str_printf(&dot->out->text, ", fillcolor=\"%s\", color=\"%s\"%s];\n", color.fill, color.line,
+                   f != NULL ? ", penwidth=3" : "");
+}
+
 void sr__dot_leafs(sr__dot *dot) {
     sr__str *s = &dot->out->text;
     const sr_graph *graph = dot->layout->graph;
@@ -146,8 +163,9 @@ void sr__dot_leafs(sr__dot *dot) {
         put_shape(s, t);
         sr__str_puts(s, "\\n");
         put_place(s, dot->layout, i);
-        sr__str_printf(s, "\", shape=%s, style=filled, fillcolor=\"%s\", color=\"%s\"];\n",
-                       t->buffer != NULL ? "cylinder" : "ellipse", color.fill, color.line);
+        put_mark(dot, t);
+        sr__str_printf(s, "\", shape=%s, style=filled", t->buffer != NULL ? "cylinder" : "ellipse");
+        put_colors(dot, t, color);
         sr__out_more(dot->out);
     }
 }
@@ -192,7 +210,9 @@ static void put_node(sr__dot *dot, int32_t position) {
     sr__str_puts(s, "\\n");
     put_place(s, dot->layout, tensor);
     put_read_leafs(dot, t);
-    sr__str_printf(s, "\", fillcolor=\"%s\", color=\"%s\"];\n", color.fill, color.line);
+    put_mark(dot, t);
+    sr__str_puts(s, "\"");
+    put_colors(dot, t, color);
     sr__out_more(dot->out);
 }
 

@@ -18,6 +18,8 @@ typedef struct sr__dot {
     int32_t *input_of_extra; /* by extra: position in layout->inputs, -1 */
     uint8_t *input_linked;   /* by position in layout->inputs: an edge leaves its copy */
     uint8_t *leaf_drawn;     /* by tensor */
+    sr__map finding_of;      /* by name: its gravest finding, beginning with 1, of those that are no mere information */
+    const sr_findings *findings; /* or NULL */
 } sr__dot;
 
 /* A colour to fill with and one to draw with. */
@@ -41,6 +43,9 @@ sr__dot_end sr__dot_source(const sr__dot *dot, int32_t id);
 /* The drawn like of an input of a split that is drawn elsewhere. */
 int32_t sr__dot_drawn_input(const sr__dot *dot, int32_t input);
 bool sr__dot_split_is_drawn(const sr__dot *dot, int32_t split);
+
+/* The gravest finding that names a tensor, or NULL. */
+const sr_finding *sr__dot_finding(const sr__dot *dot, const sr_tensor *tensor);
 
 /* Finds which leafs are drawn: user inputs, what the scheduler allocates, and what is copied. */
 void sr__dot_mark_leafs(sr__dot *dot);

@@ -90,6 +90,7 @@ static void put_legend(sr__dot *dot) {
     }
     sr__str_puts(s, "        legend_text [shape=plaintext, style=\"\", label=\"dashed: copied between backends\\l"
                     "ellipse: leaf that the scheduler allocates\\lcylinder: leaf in a buffer, copied\\l");
+    sr__str_puts(s, dot->finding_of.n > 0 ? "thick frame: a finding, see --lint\\l" : "");
     sr__str_puts(s, dot->folds.n > 0 ? "x N: equal layers, drawn once\\ldotted: into the next of them\\l\"];\n"
                                      : "\"];\n");
     sr__str_puts(s, "        legend_text"); /* one above the other: a legend beside the graph, not over it */
@@ -126,6 +127,26 @@ static sr_status make_tables(sr__dot *dot, sr_error *err) {
     return SR_OK;
 }
 
+/* Findings come by severity, so that the first that names a tensor is the gravest. */
+static sr_status map_findings(sr__dot *dot, const sr_findings *findings, sr_error *err) {
+    dot->findings = findings;
+    for (int i = 0; findings != NULL && i < findings->n; i++) {
+        const sr_finding *f = &findings->items[i];
+        for (int j = 0; j < f->n_tensors && f->severity != SR_SEVERITY_INFO; j++) {
+            if (sr__map_get(&dot->finding_of, f->tensors[j], 0) == 0 &&
+                !sr__map_put(&dot->finding_of, f->tensors[j], i + 1)) {
+                return sr__fail_memory(err);
+            }
+        }
+    }
+    return SR_OK;
+}
+
+const sr_finding *sr__dot_finding(const sr__dot *dot, const sr_tensor *tensor) {
+    const int32_t place = sr__map_get(&dot->finding_of, sr__shown_name(tensor), 0);
+    return place > 0 ? &dot->findings->items[place - 1] : NULL;
+}
+
 static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out,
                               sr_error *err) {
     sr_status status;
@@ -134,6 +155,7 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
     SR_TRY(sr__facts_init(&facts, result->layout, err));
     SR_TRY(sr__folds_init(&dot.folds, result->layout, !options->unfold, err));
     SR_TRY(make_tables(&dot, err));
+    SR_TRY(map_findings(&dot, result->findings, err));
     put_head(&out->text, result);
     put_summary(&out->text, result->layout, &facts);
     if (result->error->status != SR_OK) {
@@ -154,6 +176,7 @@ done:
     sr__free(dot.split_of_input);
     sr__free(dot.input_of_extra);
     sr__free(dot.leaf_drawn);
+    sr__map_free(&dot.finding_of);
     return status;
 }
 

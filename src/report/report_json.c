@@ -389,6 +389,9 @@ static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_
         if (status == SR_OK && layout->addresses != NULL) {
             status = put_addresses(w, layout, err);
         }
+    }
+    sr__json_findings(json, &w->out, result->findings);
+    if (sr_layout_has_splits(layout)) {
         if (status == SR_OK) {
             status = sr__json_executed(json, &w->out, result, err);
         }

@@ -33,16 +33,16 @@ void sr__style_off(sr__str *s, const sr_report_options *options) {
 
 /* ---- header ----------------------------------------------------------------------------------------------------- */
 
-/* A paragraph, two columns in, broken at spaces. */
-static void put_wrapped(sr__str *s, const char *text, int width) {
+void sr__text_wrapped(sr__str *s, const char *text, int indent, int width) {
     int column = 0;
     while (*text != '\0') {
         const size_t n = strcspn(text, " ");
         char *word = sr__strndup(text, n);
         const int columns = word != NULL ? sr__name_width(word) : 0;
         if (column == 0 || column + 1 + columns > width) {
-            sr__str_puts(s, column == 0 ? "  " : "\n  ");
-            column = 2 + columns;
+            sr__str_puts(s, column == 0 ? "" : "\n");
+            sr__put_spaces(s, indent);
+            column = indent + columns;
         } else {
             sr__str_puts(s, " ");
             column += 1 + columns;
@@ -77,7 +77,7 @@ sr_status sr_report_text_begin(const sr_description *description, const sr_repor
         sr__put_name(s, machine->backends[b]->name);
     }
     sr__str_puts(s, "\n");
-    put_wrapped(s, sr_description_text(description), sr__text_width(options));
+    sr__text_wrapped(s, sr_description_text(description), 2, sr__text_width(options));
     return sr__out_end(&out, err);
 }
 
@@ -290,6 +290,7 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
     put_totals_line(&text);
     put_backend_table(&text);
     put_pairs(&text);
+    sr__text_findings(result, options, &out->text);
     if (options->verbose) {
         sr__str_printf(&out->text, "    seconds   split %.6f   allocate %.6f   compute %.6f\n", layout->seconds_split,
                        layout->seconds_allocate, layout->seconds_compute);
@@ -316,8 +317,11 @@ sr_status sr_report_text_run(const sr_run_result *result, const sr_report_option
     sr_status status = SR_OK;
     if (sr_layout_has_splits(result->layout)) {
         status = put_schedule(result, options, &out, err);
-    } else if (result->error->status == SR_OK) {
-        sr__str_puts(&out.text, "   nothing to schedule\n");
+    } else {
+        if (result->error->status == SR_OK) {
+            sr__str_puts(&out.text, "   nothing to schedule\n");
+        }
+        sr__text_findings(result, options, &out.text);
     }
     if (status == SR_OK) {
         status = sr__text_values(result, options, &out, err);

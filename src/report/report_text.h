@@ -32,6 +32,10 @@ static inline int sr__text_width(const sr_report_options *options) {
     return options->width > 0 ? options->width : 120;
 }
 
+/* A paragraph, so many columns in, broken at spaces. */
+void sr__text_wrapped(sr__str *s, const char *text, int indent, int width);
+/* How many findings there are and of which kinds; with options->lint each of them. */
+void sr__text_findings(const sr_run_result *result, const sr_report_options *options, sr__str *s);
 /* What an execution left, if there was one: outputs, and where the time went. */
 sr_status sr__text_executed(sr__text *text, const sr_run_result *result, sr_error *err);
 /* The values that were asked for. */

@@ -131,25 +131,55 @@ static void test_errors(void **state) {
     report_case_free(&c);
 }
 
+/* Checks c.run with findings and wants exactly this message, or none. */
+static void expect_findings(report_case *c, const sr_findings *findings, const char *message) {
+    sr_check check = {0};
+    assert_int_equal(SR_OK, sr_check_run(&check, &c->run, c->layout, &c->error, findings, NULL));
+    assert_int_equal(check.n_differences, message != NULL);
+    if (message != NULL) {
+        assert_string_equal(message, check.messages[0]);
+    }
+    sr_check_clear(&check);
+}
+
 static void test_findings(void **state) {
     (void)state;
     report_case c;
     report_case_init(&c, 1, "y");
-    sr_expect_pair got[] = {{"kind", "fallback"}, {"op", "MUL_MAT"}, {"bytes", "512"}};
-    sr_expect_object found[] = {{got, 3}};
-    const sr_check_findings findings = {found, 1};
-    sr_expect_pair wanted[] = {{"kind", "fallback"}, {"op", "MUL_MAT"}};
-    sr_expect_pair other[] = {{"kind", "fallback"}, {"op", "ADD"}};
-    sr_expect_object objects[] = {{wanted, 2}, {other, 2}};
-    const char *no[] = {"alias", "fallback"};
-    const sr_expect expect = {.findings = objects, .n_findings = 2, .no_findings = no, .n_no_findings = 2};
+    char *tensors[] = {"a", "b,c", "d"};
+    sr_finding_detail details[] = {{"op", "MUL_MAT", 0}, {"count", NULL, 3}, {"taken", NULL, 1}};
+    sr_finding found = {.kind = "fallback", .severity = SR_SEVERITY_WARNING, .tensors = tensors, .n_tensors = 3,
+                        .bytes = 512, .splits = 2, .message = "GPU0 refuses it", .hint = "try", .details = details,
+                        .n_details = 3};
+    const sr_findings findings = {.items = &found, .n = 1};
+    sr_expect_pair all[] = {{"kind", "fallback"}, {"severity", "warning"}, {"tensor", "b,c"}, {"tensors", "d,b,c,a"},
+                            {"bytes", "512"}, {"splits", "2"}, {"message", "refuses"}, {"hint", "t"}, {"op", "MUL_MAT"},
+                            {"count", "3"}, {"taken", "true"}};
+    sr_expect_object object = {all, SR_COUNT(all)};
+    sr_expect expect = {.findings = &object, .n_findings = 1};
     c.run.expect = &expect;
-    sr_check check = {0};
-    assert_int_equal(SR_OK, sr_check_run(&check, &c.run, c.layout, &c.error, &findings, NULL));
-    assert_int_equal(2, check.n_messages);
-    assert_string_equal("run 0: findings: none has kind fallback, op ADD", check.messages[0]);
-    assert_string_equal("run 0: no_findings: there is a finding of kind fallback", check.messages[1]);
-    sr_check_clear(&check);
+    expect_findings(&c, &findings, NULL);
+    expect_findings(&c, NULL, NULL); /* not looked for */
+
+    static const char *const wrong[] = {"order", "error", "c", "a,c", "511", "1", "accepts", "x", "ADD", "4", "false"};
+    for (int i = 0; i < SR_COUNT(all); i++) {
+        sr_expect_pair pairs[] = {all[0], all[i]};
+        char message[160];
+        pairs[i > 0].value = wrong[i];
+        object = (sr_expect_object){pairs, i > 0 ? 2 : 1};
+        if (i == 0) {
+            snprintf(message, sizeof(message), "run 0: findings: none has kind order");
+        } else {
+            snprintf(message, sizeof(message),
+                     "run 0: findings: none has kind fallback, %s %s; the nearest differs in %s: \"GPU0 refuses it\"",
+                     all[i].key, wrong[i], all[i].key);
+        }
+        expect_findings(&c, &findings, message);
+    }
+    const char *no[] = {"alias", "fallback"};
+    expect = (sr_expect){.no_findings = no, .n_no_findings = 2};
+    expect_findings(&c, &findings, "run 0: no_findings: there is a finding of kind fallback: \"GPU0 refuses it\"");
+    expect_findings(&c, &(sr_findings){0}, NULL);
     report_case_free(&c);
 }
 
