@@ -115,12 +115,12 @@ parity: $(BUILD)/sched-run ## compare with recorded results: make parity GOLDENS
 
 .PHONY: sanitize
 sanitize: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory check BUILD=build-asan \
+	@$(MAKE) --no-print-directory check BUILD=build-asan WERROR= \
 	  CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 .PHONY: tsan
 tsan: ## unit tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory unit BUILD=build-tsan CFLAGS="-O1 -g -fsanitize=thread"
+	@$(MAKE) --no-print-directory unit BUILD=build-tsan WERROR= CFLAGS="-O1 -g -fsanitize=thread"
 
 .PHONY: valgrind
 valgrind: $(BUILD)/sched-run $(TEST_BINS) ## unit tests and some runs under Valgrind

@@ -497,7 +497,7 @@ static void test_answers(void **state) {
         {NULL, NULL, -1, -1},
     };
     static const int32_t expect[] = {0, 1, 0, 2, 3, -1};
-    char id[8];
+    char id[16];
     for (int i = 0; i < SR_COUNT(lists); i++) {
         snprintf(id, sizeof id, "n%d", i);
         sr_tensor_spec spec = parts_node("SILU", id, &x, 1);
