@@ -190,10 +190,13 @@ static int pick_like(gen *g, int v) {
     return v;
 }
 
-/* The value itself, or a contiguous copy if it is not contiguous or looks transposed, as rows of one element may. */
+/* Contiguous, and not as if transposed, which rows of one element may be. */
+static bool is_dense(const sr_tensor *t) { return sr_tensor_is_contiguous(t) && t->nb[0] <= t->nb[1]; }
+
+/* The value itself, or a dense copy. */
 static int dense(gen *g, int v) {
     const sr_tensor *t = tensor_of(g, v);
-    if (g->status != SR_OK || (sr_tensor_is_contiguous(t) && t->nb[0] <= t->nb[1])) {
+    if (g->status != SR_OK || is_dense(t)) {
         return v;
     }
     const double bound = g->values[v].bound;
@@ -466,7 +469,7 @@ static int cache_handle(gen *g, int64_t n0, int64_t rows) {
         const int v = (int)draw(g, (int64_t)g->n);
         const sr_tensor *t = tensor_of(g, v);
         if (g->values[v].cache >= 0 && !g->values[v].dead && is_matrix(t) && t->ne[0] == n0 && t->ne[1] >= rows &&
-            t->view_offs == 0 && sr_tensor_is_contiguous(t)) {
+            t->view_offs == 0 && is_dense(t)) {
             return v;
         }
     }
@@ -529,7 +532,7 @@ static void make_cache_read(gen *g, int v) {
     for (int attempt = 0; attempt < 10; attempt++) {
         const int handle = (int)draw(g, (int64_t)g->n);
         const sr_tensor *h = tensor_of(g, handle);
-        if (g->values[handle].cache < 0 || g->values[handle].dead || !is_matrix(h) || !sr_tensor_is_contiguous(h)) {
+        if (g->values[handle].cache < 0 || g->values[handle].dead || !is_matrix(h) || !is_dense(h)) {
             continue;
         }
         const double bound = 1.2 * g->values[handle].bound;
