@@ -181,11 +181,13 @@ bool sr__answers_offload(sr__answers *answers, int32_t tensor, int backend) {
     return *answer == 2;
 }
 
-const char *sr__refusal_text(const sr_layout *layout, int32_t tensor, int backend) {
+void sr__put_refusal(sr__str *s, const sr_layout *layout, int32_t tensor, int backend) {
     const sr_graph_view view = sr_graph_whole(layout->graph);
     sr_refusal refusal = {0};
     sr_backend_supports_op(layout->backends[backend], &view, tensor, &refusal);
-    return refusal.text != NULL && refusal.text[0] != '\0' ? refusal.text : "the device does not support it";
+    const bool has_text = refusal.text != NULL && refusal.text[0] != '\0';
+    sr__str_puts(s, refusal.by == SR_REFUSED_BY_DENY ? "it denies " : "");
+    sr__str_puts(s, has_text ? refusal.text : "the device does not support it");
 }
 
 int32_t *sr__input_readers(const sr_layout *layout) {

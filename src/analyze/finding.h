@@ -53,8 +53,8 @@ bool sr__answers_init(sr__answers *answers, const sr_layout *layout);
 void sr__answers_free(sr__answers *answers);
 bool sr__answers_supports(sr__answers *answers, int32_t tensor, int backend);
 bool sr__answers_offload(sr__answers *answers, int32_t tensor, int backend); /* supports it, too */
-/* Why a backend refuses a tensor's op, in words that live as long as the backend. */
-const char *sr__refusal_text(const sr_layout *layout, int32_t tensor, int backend);
+/* Why a backend refuses a tensor's op: "it denies SOFT_MAX". */
+void sr__put_refusal(sr__str *s, const sr_layout *layout, int32_t tensor, int backend);
 
 /* By place in layout->inputs: the first node of its split that reads the copy (-1: none); freed with sr__free, NULL: no
  * memory. */

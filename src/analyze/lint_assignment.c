@@ -19,14 +19,18 @@ static const char *backend_of(const assigned *a, int32_t tensor) {
 
 static bool report_refusal(const assigned *a, int32_t node) {
     const char *op = sr_tensor_op_desc(&a->graph->tensors[node]), *backend = backend_of(a, node);
-    const char *why = sr__refusal_text(a->layout, node, a->layout->backend_of[node]);
     sr_finding *f = sr__finding_add(a->findings, "assignment", SR_SEVERITY_ERROR);
-    return f != NULL && sr__finding_tensor(f, sr__label(a->graph, node)) &&
-           sr__finding_say(f, "'%s' (%s) is assigned by hand to %s, which refuses it: %s", sr__label(a->graph, node), op,
-                           backend, why) &&
-           sr__finding_hint(f, "assign it to a backend that supports %s, or leave the choice to the scheduler", op) &&
-           sr__finding_text(f, "problem", "refused") && sr__finding_text(f, "op", op) &&
-           sr__finding_text(f, "backend", backend) && sr__finding_text(f, "reason", why);
+    sr__str why = {0};
+    sr__put_refusal(&why, a->layout, node, a->layout->backend_of[node]);
+    const bool ok = f != NULL && !why.failed && sr__finding_tensor(f, sr__label(a->graph, node)) &&
+                    sr__finding_say(f, "'%s' (%s) is assigned by hand to %s, which refuses it: %s",
+                                    sr__label(a->graph, node), op, backend, sr__str_text(&why)) &&
+                    sr__finding_hint(f, "assign it to a backend that supports %s, or leave the choice to the scheduler",
+                                     op) &&
+                    sr__finding_text(f, "problem", "refused") && sr__finding_text(f, "op", op) &&
+                    sr__finding_text(f, "backend", backend) && sr__finding_text(f, "reason", sr__str_text(&why));
+    sr__str_free(&why);
+    return ok;
 }
 
 static bool report_unreachable(const assigned *a, int32_t tensor) {

@@ -50,26 +50,43 @@ static slotted *list_tensors(const sr_layout *layout, int backend, held *h, int3
     return list;
 }
 
+/* "2 user inputs 1.0 KiB" */
+static void put_part(sr__str *s, const char *lead, int32_t n, const char *what, uint64_t bytes) {
+    char text[16];
+    sr__format_bytes(bytes, text);
+    sr__str_printf(s, "%s%d %s%s %s", lead, (int)n, what, n == 1 ? "" : "s", text);
+}
+
+static bool say(const sr_layout *layout, const char *backend, const held *h, const char *largest, sr_finding *f) {
+    const uint64_t slots = (uint64_t)layout->n_copies;
+    sr__str s = {0};
+    char total[16], saved[16];
+    sr__format_bytes(f->bytes, total);
+    sr__format_bytes(f->bytes - f->bytes / slots, saved);
+    sr__str_printf(&s, "%d copies take %s on %s, %s more than one: ", layout->n_copies, total, backend, saved);
+    if (h->n_user > 0) {
+        put_part(&s, "", h->n_user, "user input", slots * h->user_bytes);
+    }
+    if (h->n_split > 0) {
+        put_part(&s, h->n_user > 0 ? ", " : "", h->n_split, "split input", slots * h->split_bytes);
+    }
+    const bool ok = !s.failed && sr__finding_say(f, "%s; the largest is '%s'", sr__str_text(&s), largest);
+    sr__str_free(&s);
+    return ok;
+}
+
 static bool report(const sr_layout *layout, int backend, const held *h, const slotted *list, int32_t n,
                    sr_findings *findings) {
     const char *name = layout->backends[backend]->name;
     const uint64_t slots = (uint64_t)layout->n_copies, one = h->user_bytes + h->split_bytes;
-    char total[16], user[16], split[16], saved[16];
     sr_finding *f = sr__finding_add(findings, "copies", SR_SEVERITY_INFO);
     if (f == NULL) {
         return false;
     }
     f->bytes = slots * one;
-    sr__format_bytes(f->bytes, total);
-    sr__format_bytes(slots * h->user_bytes, user);
-    sr__format_bytes(slots * h->split_bytes, split);
-    sr__format_bytes((slots - 1) * one, saved);
-    bool ok = sr__finding_say(f, "%d copies take %s on %s: %d user input%s %s, %d split input%s %s; the largest is '%s'",
-                              layout->n_copies, total, name, (int)h->n_user, h->n_user == 1 ? "" : "s", user,
-                              (int)h->n_split, h->n_split == 1 ? "" : "s", split,
-                              sr__label(layout->graph, list[0].tensor)) &&
-              sr__finding_hint(f, "copies pay off where several batches are under way at once; for one user at a time "
-                                  "--copies 1 saves %s here", saved);
+    bool ok = say(layout, name, h, sr__label(layout->graph, list[0].tensor), f) &&
+              sr__finding_hint(f, "copies pay off where several batches are under way at once; --copies 1 does for one "
+                                  "user at a time");
     for (int32_t i = 0; i < n && ok; i++) {
         ok = sr__finding_tensor(f, sr__label(layout->graph, list[i].tensor));
     }

@@ -306,8 +306,7 @@ static bool put_hint(sr_finding *f, const search *s, const group *g) {
                                    "run where the cache is", gpu);
     }
     return sr__finding_hint(f, "give %s types and extents that it takes for %s, or build this part of the graph from "
-                               "ops that it supports; -e %s shows how it was decided",
-                            gpu, sr_tensor_op_desc(t), sr__label(s->graph, g->first));
+                               "ops that it supports", gpu, sr_tensor_op_desc(t));
 }
 
 static bool put_tensors(sr_finding *f, const search *s, int32_t g) {
@@ -321,29 +320,45 @@ static bool put_tensors(sr_finding *f, const search *s, int32_t g) {
     return ok;
 }
 
+/* "2 nodes run on CPU instead, for 4 more splits and 1.0 KiB copied per evaluation" */
+static void put_cost(sr__str *s, const group *g, const sr_finding *f, const char *own) {
+    char bytes[16];
+    sr__format_bytes(f->bytes, bytes);
+    sr__str_printf(s, "%d node%s on %s instead", (int)g->count, g->count == 1 ? " runs" : "s run", own);
+    const char *lead = ", for ";
+    if (f->splits > 0) {
+        sr__str_printf(s, "%s%d more split%s", lead, (int)f->splits, f->splits == 1 ? "" : "s");
+        lead = " and ";
+    }
+    if (f->bytes > 0) {
+        sr__str_printf(s, "%s%s copied per evaluation", lead, bytes);
+    }
+}
+
 static bool report_group(const search *s, int32_t number, sr_findings *findings) {
     const group *g = &s->groups[number];
     const sr_layout *layout = s->layout;
     const char *op = sr_tensor_op_desc(&s->graph->tensors[g->first]);
     const char *gpu = layout->backends[g->refused_by]->name;
     const char *own = layout->backends[g->backend]->name;
-    const char *why = sr__refusal_text(layout, g->first, g->refused_by);
-    char bytes[16];
     sr_finding *f = sr__finding_add(findings, "fallback", SR_SEVERITY_WARNING);
-    if (f == NULL) {
-        return false;
+    sr__str why = {0}, cost = {0};
+    bool ok = f != NULL;
+    if (ok) {
+        f->bytes = g->bytes;
+        f->splits = g->splits > 0 ? (int32_t)g->splits : 0;
+        sr__put_refusal(&why, layout, g->first, g->refused_by);
+        put_cost(&cost, g, f, own);
+        ok = !why.failed && !cost.failed && put_tensors(f, s, number) &&
+             sr__finding_say(f, "%s refuses %s of %s (%s): %s", gpu, op, g->types, sr__str_text(&why),
+                             sr__str_text(&cost)) &&
+             put_hint(f, s, g) && sr__finding_text(f, "op", op) && sr__finding_text(f, "types", g->types) &&
+             sr__finding_number(f, "count", g->count) && sr__finding_text(f, "refused_by", gpu) &&
+             sr__finding_text(f, "backend", own) && sr__finding_text(f, "reason", sr__str_text(&why));
     }
-    f->bytes = g->bytes;
-    f->splits = g->splits > 0 ? (int32_t)g->splits : 0;
-    sr__format_bytes(f->bytes, bytes);
-    return put_tensors(f, s, number) &&
-           sr__finding_say(f, "%s refuses %s of %s (%s): %d node%s run%s on %s instead, for %d more split%s and %s "
-                              "copied per evaluation",
-                           gpu, op, g->types, why, (int)g->count, g->count == 1 ? "" : "s", g->count == 1 ? "s" : "", own,
-                           (int)f->splits, f->splits == 1 ? "" : "s", bytes) &&
-           put_hint(f, s, g) && sr__finding_text(f, "op", op) && sr__finding_text(f, "types", g->types) &&
-           sr__finding_number(f, "count", g->count) && sr__finding_text(f, "refused_by", gpu) &&
-           sr__finding_text(f, "backend", own) && sr__finding_text(f, "reason", why);
+    sr__str_free(&why);
+    sr__str_free(&cost);
+    return ok;
 }
 
 static bool search_init(search *s, const sr_layout *layout) {

@@ -179,7 +179,9 @@ static void put_words(const row *r, sr__str *say, sr__str *hint) {
         sr__str_printf(hint, "keep the weights in a host buffer (without repacking), or move them to %s", gpu);
         break;
     case NOT_SUPPORTED:
-        sr__str_printf(say, "was not offloaded: %s refuses it (%s)", gpu, sr__refusal_text(r->layout, r->node, r->gpu));
+        sr__str_printf(say, "was not offloaded: %s refuses it (", gpu);
+        sr__put_refusal(say, r->layout, r->node, r->gpu);
+        sr__str_puts(say, ")");
         sr__str_printf(hint, "use weights of a type that %s takes for %s", gpu, op);
         break;
     case SMALL:

@@ -88,8 +88,8 @@ static void put_refusals(sr__str *str, const subject *s) {
     const char *lead = "; ";
     for (int b = 0; b < s->layout->n_backends; b++) {
         if (!supports(s, b)) {
-            sr__str_printf(str, "%s%s: %s", lead, s->layout->backends[b]->name,
-                           sr__refusal_text(s->layout, s->tensor, b));
+            sr__str_printf(str, "%s%s refuses it: ", lead, s->layout->backends[b]->name);
+            sr__put_refusal(str, s->layout, s->tensor, b);
             lead = ", ";
         }
     }

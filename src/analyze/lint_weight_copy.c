@@ -52,14 +52,15 @@ static bool explain(const weight_copy *c, sr__str *why, sr__str *hint) {
     const int32_t others = deciding_weights(c);
     if (cause == SR_CAUSE_OFFLOAD) {
         sr__str_printf(why, "'%s' (%s) was offloaded to %s", node, op, to);
-        sr__str_printf(hint, "move '%s' to %s if there is room, or compute larger batches: the copy costs the same for "
-                             "any batch; --no-op-offload shows the other way", root, to);
+        sr__str_printf(hint, "move the weights to %s if there is room, or compute larger batches: the copy costs the "
+                             "same for any; --no-op-offload shows the other way", to);
     } else if (cause == SR_CAUSE_USER) {
         sr__str_printf(why, "'%s' (%s) is assigned to %s by hand", node, op, to);
         sr__str_printf(hint, "assign '%s' to the backend that has '%s', or move the weights to %s", node, root, to);
     } else if (refusing >= 0) {
-        sr__str_printf(why, "%s, which can use them where they are, refuses %s (%s), so that '%s' runs on %s",
-                       backend_name(c, refusing), op, sr__refusal_text(c->layout, c->node, refusing), node, to);
+        sr__str_printf(why, "%s, which can use them where they are, refuses %s (", backend_name(c, refusing), op);
+        sr__put_refusal(why, c->layout, c->node, refusing);
+        sr__str_printf(why, "), so that '%s' runs on %s", node, to);
         sr__str_printf(hint, "keep '%s' in a buffer of %s, or in a type that %s takes for %s", root, to,
                        backend_name(c, refusing), op);
     } else if (c->tensor != c->root) {
@@ -114,8 +115,7 @@ static bool tell_experts(const weight_copy *c, sr_finding *f, sr__str *message) 
     if (used && c->layout->executed) {
         sr__str_printf(message, "; only the used experts were copied, of %s", bytes);
     } else if (used) {
-        sr__str_puts(message, "; that is all experts, and only those that '");
-        sr__str_printf(message, "%s' names will be copied", name_of(c, ids));
+        sr__str_printf(message, "; at most, for only the experts that '%s' names are copied", name_of(c, ids));
     } else {
         sr__str_puts(message, "; all experts are copied, used or not");
         if (c->graph->tensors[c->root].buffer->type->is_host) {

@@ -190,6 +190,7 @@ static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err)
     }
     judge_error(session, run, &run_error);
     SR_TRY(sum_up(session, run, &run_error, begin, &times, err));
+    SR_TRY(cli_lint(session, run, &run_error, err));
     SR_TRY(report_run(session, run, &run_error, &times, err));
 done:
     cli_values_clear(&session->values);

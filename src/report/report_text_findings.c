@@ -5,7 +5,7 @@
  */
 #include "report/report_text.h"
 
-enum { SHOWN_OF_A_KIND = 6, SHOWN_TENSORS = 8 };
+enum { SHOWN_OF_A_KIND = 4, SHOWN_TENSORS = 8 };
 
 static int count_kind(const sr_findings *findings, const char *kind) {
     int n = 0;
@@ -89,13 +89,21 @@ static void put_finding(sr__str *s, const sr_finding *f, const sr_report_options
     sr__str_puts(s, "\n");
     sr__text_wrapped(s, f->message != NULL ? f->message : "", 8, sr__text_width(options));
     put_tensors(s, f, options);
-    if (f->hint != NULL && f->hint[0] != '\0') {
-        sr__str hint = {0};
+}
+
+static void put_hint(sr__str *s, const sr_finding *f, const sr_report_options *options) {
+    sr__str hint = {0};
+    if (f != NULL && f->hint != NULL && f->hint[0] != '\0') {
         sr__str_printf(&hint, "try: %s", f->hint);
         sr__text_wrapped(s, sr__str_text(&hint), 8, sr__text_width(options));
         s->failed |= hint.failed;
         sr__str_free(&hint);
     }
+}
+
+/* Whether one piece of advice serves both. */
+static bool same_hint(const sr_finding *a, const sr_finding *b) {
+    return a == NULL || (a->kind == b->kind && a->hint != NULL && b->hint != NULL && strcmp(a->hint, b->hint) == 0);
 }
 
 /* How many of the same kind stand before it, up to one more than are shown. */
@@ -109,16 +117,22 @@ static int count_before(const sr_findings *findings, int place) {
 
 /* Of a kind that occurs often only the first are shown: they cost most. */
 static void put_list(sr__str *s, const sr_findings *findings, const sr_report_options *options) {
+    const sr_finding *last = NULL;
     for (int i = 0; i < findings->n; i++) {
-        const char *kind = findings->items[i].kind;
+        const sr_finding *f = &findings->items[i];
         const int before = options->verbose ? 0 : count_before(findings, i);
-        const int more = before == SHOWN_OF_A_KIND ? count_kind(findings, kind) - SHOWN_OF_A_KIND : 0;
+        const int more = before == SHOWN_OF_A_KIND ? count_kind(findings, f->kind) - SHOWN_OF_A_KIND : 0;
         if (before < SHOWN_OF_A_KIND || more == 1) {
-            put_finding(s, &findings->items[i], options);
+            put_hint(s, same_hint(last, f) ? NULL : last, options);
+            put_finding(s, f, options);
+            last = f;
         } else if (more > 1) {
-            sr__str_printf(s, "      and %d more of kind %s (-v shows all)\n", more, kind);
+            put_hint(s, last, options);
+            sr__str_printf(s, "      and %d more of kind %s (-v shows all)\n", more, f->kind);
+            last = NULL;
         }
     }
+    put_hint(s, last, options);
 }
 
 void sr__text_findings(const sr_run_result *result, const sr_report_options *options, sr__str *s) {
