@@ -11,7 +11,7 @@
 #include <math.h>
 
 /* MANY: queries from which on the reference works in f32, if rows of values are whole vectors of VECTOR floats. */
-enum { KEYS = SR__FLASH_KEYS, MOST_COLUMNS = 192, MANY = 64, VECTOR = 16, SINKS = 4, MASK = 3 };
+enum { KEYS = SR__FLASH_KEYS, MOST_COLUMNS = 192, FEW = 16, MANY = 64, VECTOR = 16, SINKS = 4, MASK = 3 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
@@ -32,7 +32,7 @@ static void plan_rounding(sr__flash_plan *p) {
     const bool floats = k == v && (k == SR_TYPE_F32 || k == SR_TYPE_F16) && p->n >= MANY && p->dv % VECTOR == 0;
     p->convert = !floats && sr__mm_column_converts(&p->shape, SR_TYPE_F32);
     p->half = !floats && v == SR_TYPE_F16;
-    p->by_key = p->half || p->columns <= SR__MM_FEW;
+    p->by_key = p->half || p->columns <= FEW;
 }
 
 static sr__flash_plan make_plan(const sr__kernel_args *args, int n_threads) {
@@ -203,8 +203,9 @@ static void run_item(const sr__flash_plan *p, const sr__flash_item *it, const sr
             continue;
         }
         /* by the columns of the group, so that the way does not depend on the team */
-        (p->columns > SR__MM_FEW ? sr__mm_piece : sr__mm_stream)(&p->shape, sr__flash_row(p, it, 1, j0), 0, keys,
-                                                                 w->columns, it->columns, w->piece);
+        const char *rows = sr__flash_row(p, it, 1, j0);
+        (sr__mm_streams(&p->shape, p->columns) ? sr__mm_stream : sr__mm_piece)(&p->shape, rows, 0, keys, w->columns,
+                                                                               it->columns, w->piece);
         for (int64_t c = 0; c < it->columns; c++) {
             adjust(p, it, c, j0, keys, w);
         }

@@ -125,7 +125,7 @@ static int64_t weigh_keys(const sr__flash_plan *p, const sr__flash_item *it, int
         } else {
             w->weight[n] = expf(z[j] - max);
         }
-        sum = sum * w->shrink[n] + w->weight[n];
+        sum = fmaf(sum, w->shrink[n], w->weight[n]);
         w->rows[n++] = direct ? sr__flash_row(p, it, 2, j0 + j) : (const char *)(w->values + j * p->dv_padded);
     }
     w->max[c] = max;

@@ -88,87 +88,6 @@ AVX512 static void transpose_avx512(const float *src, size_t ld, int64_t k, floa
     }
 }
 
-/* ---- few columns ------------------------------------------------------------------------------------------------- */
-
-/* 16 values of a row as floats; the mask says which exist. */
-AVX512_INLINE __m512 load_row(const int type, const char *p, __mmask16 mask) {
-    if (type == SR_TYPE_F32) {
-        return _mm512_maskz_loadu_ps(mask, p);
-    }
-    const __m256i h = _mm256_maskz_loadu_epi16(mask, p);
-    if (type == SR_TYPE_F16) {
-        return _mm512_cvtph_ps(h);
-    }
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
-}
-
-AVX512_INLINE void dots_fixed(const sr__mm_dots *d, const int type, const int rows, const int cols) {
-    const size_t size = type == SR_TYPE_F32 ? 4 : 2;
-    __m512 acc[SR__MM_DOT_ROWS][SR__MM_DOT_COLS];
-#pragma GCC unroll 4
-    for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 4
-        for (int c = 0; c < cols; c++) {
-            acc[r][c] = _mm512_setzero_ps();
-        }
-    }
-    for (int64_t k = 0; k < d->k; k += 16) {
-        const __mmask16 mask = d->k - k >= 16 ? 0xFFFF : low_lanes((int)(d->k - k));
-        __m512 x[SR__MM_DOT_COLS];
-#pragma GCC unroll 4
-        for (int c = 0; c < cols; c++) {
-            x[c] = _mm512_maskz_loadu_ps(mask, d->cols[c] + k);
-        }
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; r++) {
-            const __m512 v = load_row(type, d->rows[r] + (size_t)k * size, mask);
-#pragma GCC unroll 4
-            for (int c = 0; c < cols; c++) {
-                acc[r][c] = _mm512_fmadd_ps(v, x[c], acc[r][c]);
-            }
-        }
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 4
-        for (int c = 0; c < cols; c++) {
-            d->out[r * SR__MM_DOT_COLS + c] = _mm512_reduce_add_ps(acc[r][c]);
-        }
-    }
-}
-
-#define DOTS_OF_TYPE(name, type)                                                            \
-    AVX512 static void dots_##name(const sr__mm_dots *d) {                                  \
-        switch (d->n_rows == SR__MM_DOT_ROWS ? d->n_cols : 8) {                             \
-            case 1: dots_fixed(d, type, 4, 1); return;                                      \
-            case 2: dots_fixed(d, type, 4, 2); return;                                      \
-            case 3: dots_fixed(d, type, 4, 3); return;                                      \
-            case 4: dots_fixed(d, type, 4, 4); return;                                      \
-            default: break;                                                                 \
-        }                                                                                   \
-        for (int r = 0; r < d->n_rows; r++) {                                               \
-            for (int c = 0; c < d->n_cols; c++) {                                           \
-                sr__mm_dots one = *d;                                                       \
-                one.rows[0] = d->rows[r];                                                   \
-                one.cols[0] = d->cols[c];                                                   \
-                one.out = d->out + r * SR__MM_DOT_COLS + c;                                 \
-                dots_fixed(&one, type, 1, 1);                                               \
-            }                                                                               \
-        }                                                                                   \
-    }
-
-DOTS_OF_TYPE(f32, SR_TYPE_F32)
-DOTS_OF_TYPE(f16, SR_TYPE_F16)
-DOTS_OF_TYPE(bf16, SR_TYPE_BF16)
-
-static void dots_avx512(const sr__mm_dots *d) {
-    switch (d->type) {
-        case SR_TYPE_F32: dots_f32(d); break;
-        case SR_TYPE_F16: dots_f16(d); break;
-        default: dots_bf16(d); break;
-    }
-}
-
 /* ---- exponentials ------------------------------------------------------------------------------------------------ */
 
 /* e^x for x <= 0 (2^n * e^r, r within half a step of ln 2): about one unit in the last place; 0 below -103. */
@@ -228,7 +147,8 @@ AVX512_INLINE void blend_part(const sr__mm_blend *b, int64_t i, __mmask16 mask, 
         }
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) {
-            const __m512 x = load_row(half ? SR_TYPE_F16 : SR_TYPE_F32, row + (size_t)(16 * v) * size, mask);
+            const char *p = row + (size_t)(16 * v) * size;
+            const __m512 x = half ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, p)) : _mm512_maskz_loadu_ps(mask, p);
             acc[v] = round_half(_mm512_fmadd_ps(x, weight, acc[v]), half);
         }
     }
@@ -259,7 +179,7 @@ AVX512 static void blend_avx512(const sr__mm_blend *b) {
     }
 }
 
-const sr__mm_isa sr__mm_avx512 = {"avx512",    MR,          NR,           tile_avx512,      transpose_avx512,
-                                  dots_avx512, exps_avx512, blend_avx512, &sr__codes_avx512};
+const sr__mm_isa sr__mm_avx512 = {"avx512",        MR,          NR,           tile_avx512,      transpose_avx512,
+                                  sr__avx512_dots, exps_avx512, blend_avx512, &sr__codes_avx512};
 
 #endif

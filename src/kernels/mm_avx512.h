@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/mm_codes.h"
+#include "kernels/mm_isa.h"
 
 #define SR__AVX512_TARGET target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma,f16c")
 #define AVX512 __attribute__((SR__AVX512_TARGET))
@@ -47,6 +47,9 @@ AVX512_INLINE void sr__transpose_16(const float *src, size_t ld, float *dst, siz
     }
 }
 
+void sr__avx512_dots(const sr__mm_dots *d);
+/* The product of a type's rows as they lie, or NULL. */
+sr__codes_direct *sr__avx512_direct(int type);
 /* The unpacker of a type that sr__codes_get knows. */
 sr__codes_unpack *sr__avx512_unpack(int type);
 

@@ -260,6 +260,7 @@ static void dots_codes(const sr__codes_type *type, int64_t k, const sr__codes_ro
     }
 }
 
-const sr__codes_isa sr__codes_avx512 = {tile_codes, dots_codes, sr__avx512_unpack, pack_avx512, quantize_avx512};
+const sr__codes_isa sr__codes_avx512 = {tile_codes,        dots_codes,  sr__avx512_direct,
+                                        sr__avx512_unpack, pack_avx512, quantize_avx512};
 
 #endif

@@ -216,7 +216,7 @@ static cut make_cut(const plan *p, int64_t first, int64_t n) {
     if (!p->by_id) {
         c.first_group = first / p->per_group;
         c.n_groups = (first + n - 1) / p->per_group - c.first_group + 1;
-        if (p->per_group <= SR__MM_FEW) {
+        if (sr__mm_streams(&p->shape, p->per_group)) {
             const int64_t share = divide_up(p->shape.m * c.n_groups, 8 * p->nth);
             c.rows = least(divide_up(share < STREAM_ROWS ? STREAM_ROWS : share, 4) * 4, MOST_ROWS);
         }
@@ -259,7 +259,8 @@ static void run_piece(const plan *p, const cut *c, int64_t piece, int64_t first,
     }
     const sr__mm_column *columns = columns_of(p) + begin;
     const char *a = group_rows(p, group);
-    (whole > SR__MM_FEW ? sr__mm_piece : sr__mm_stream)(&p->shape, a, m0, rows, columns, end - begin, work);
+    (sr__mm_streams(&p->shape, whole) ? sr__mm_stream : sr__mm_piece)(&p->shape, a, m0, rows, columns, end - begin,
+                                                                      work);
 }
 
 static void run_pieces(const plan *p, const sr__task *task, int64_t first, int64_t n) {

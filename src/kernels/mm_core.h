@@ -38,14 +38,16 @@ bool sr__mm_column_converts(const sr__mm_shape *shape, int b_type);
 size_t sr__mm_column_size(const sr__mm_shape *shape);
 void sr__mm_column_convert(const sr__mm_shape *shape, int b_type, const char *row, char *out);
 
-enum { SR__MM_FEW = 16 }; /* up to so many columns of a group stream rows instead of packing them */
+/* Do so many columns meet rows as they lie (sr__mm_stream) instead of packed ones (sr__mm_piece)?  Few columns do,
+ * because packing would not pay, and small products, because the sums are then those of the reference to the bit. */
+bool sr__mm_streams(const sr__mm_shape *shape, int64_t columns);
 
 /* Bytes that one member needs for pieces of up to `rows` rows. */
 size_t sr__mm_work_size(const sr__mm_shape *shape, int64_t rows);
 /* Rows m0 .. m0 + rows of the plane at `a` times n columns. work: sr__mm_work_size bytes, 64-byte aligned. */
 void sr__mm_piece(const sr__mm_shape *shape, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
                   int64_t n, char *work);
-/* Few columns: n <= SR__MM_FEW. The same, streaming. */
+/* The same, streaming. */
 void sr__mm_stream(const sr__mm_shape *shape, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
                    int64_t n, char *work);
 

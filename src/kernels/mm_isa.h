@@ -63,12 +63,17 @@ typedef struct sr__codes_tile {
 
 enum { SR__CODES_ROWS = 32, SR__CODES_COLS = 6 };
 
+/* A row of blocks as it lies, k values, times n_cols columns, at most SR__MM_DOT_COLS. */
+typedef void sr__codes_direct(const uint8_t *row, int64_t k, const sr__codes_column *cols, int n_cols, float *out);
+
 typedef struct sr__codes_isa {
     void (*tile)(const sr__codes_tile *t);
     /* One unpacked row times n_cols columns; k is a multiple of 256. */
     void (*dots)(const sr__codes_type *type, int64_t k, const sr__codes_row *row, const sr__codes_column *cols,
                  int n_cols,
                  float *out);
+    /* For types whose rows need not be unpacked for few columns; else NULL. */
+    sr__codes_direct *(*direct)(int type);
     sr__codes_unpack *(*unpack)(int type);
     /* Half of a panel: 16 rows of n codes, a multiple of 32, `ld` apart, to rows 0 .. 15 from `panel` on. */
     void (*pack)(const uint8_t *rows, size_t ld, int64_t n, uint8_t *panel);

@@ -7,7 +7,10 @@
  */
 #include "kernels/mm_core.h"
 
-enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16, HALF = 16 /* rows of a panel that are packed at once */ };
+/* FEW: columns that always stream; SMALL: values of columns up to which they do. */
+enum { FEW = 16, SMALL = 32768 };
+/* HALF: rows of a panel that are packed at once. */
+enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16, HALF = 16 };
 
 static size_t round_64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -240,14 +243,19 @@ void sr__mm_piece(const sr__mm_shape *shape, const char *a, int64_t m0, int64_t 
     (shape->codes != NULL ? codes_piece : float_piece)(shape, a, m0, rows, columns, n, work);
 }
 
-/* ---- few columns ------------------------------------------------------------------------------------------------- */
+/* ---- few columns, or small products ------------------------------------------------------------------------------ */
 
-static void stream_codes(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
-                         int64_t n, char *work) {
+bool sr__mm_streams(const sr__mm_shape *shape, int64_t columns) {
+    return columns <= FEW || sr__times(shape->k, columns) <= SMALL;
+}
+
+/* Rows are unpacked one by one, for FEW columns at a time. */
+static void stream_unpacked(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows,
+                            const sr__mm_column *columns, int64_t n, char *work) {
     sr__codes_unpack *unpack = s->isa->codes->unpack(s->a_type);
     const int64_t padded = sr__codes_padded(s->k), n_sub = s->k / s->codes->sub, all_sub = padded / s->codes->sub;
     const sr__codes_row row = sr__codes_row_at(s->codes, s->k, work);
-    sr__codes_column cols[SR__MM_FEW];
+    sr__codes_column cols[FEW];
     for (int64_t c = 0; c < n; c++) {
         cols[c] = sr__codes_column_at(s->codes, s->k, (char *)(uintptr_t)columns[c].data);
     }
@@ -264,6 +272,33 @@ static void stream_codes(const sr__mm_shape *s, const char *a, int64_t m0, int64
                 columns[c + i].y[m0 + r] = out[i];
             }
         }
+    }
+}
+
+/* Times up to SR__MM_DOT_COLS columns. */
+static void stream_direct(const sr__mm_shape *s, sr__codes_direct *direct, const char *a, int64_t m0, int64_t rows,
+                          const sr__mm_column *columns, int n) {
+    sr__codes_column cols[SR__MM_DOT_COLS];
+    float out[SR__MM_DOT_COLS];
+    for (int c = 0; c < n; c++) {
+        cols[c] = sr__codes_column_at(s->codes, s->k, (char *)(uintptr_t)columns[c].data);
+    }
+    for (int64_t m = m0; m < m0 + rows; m++) {
+        direct((const uint8_t *)a + (size_t)m * s->a_nb1, s->k, cols, n, out);
+        for (int c = 0; c < n; c++) {
+            columns[c].y[m] = out[c];
+        }
+    }
+}
+
+static void stream_codes(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
+                         int64_t n, char *work) {
+    sr__codes_direct *direct = s->isa->codes->direct(s->a_type);
+    for (int64_t c = 0; direct != NULL && c < n; c += SR__MM_DOT_COLS) {
+        stream_direct(s, direct, a, m0, rows, columns + c, (int)least(SR__MM_DOT_COLS, n - c));
+    }
+    for (int64_t c = 0; direct == NULL && c < n; c += FEW) {
+        stream_unpacked(s, a, m0, rows, columns + c, least(FEW, n - c), work);
     }
 }
 

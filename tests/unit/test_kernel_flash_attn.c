@@ -193,7 +193,7 @@ static float key_by_key(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {
             weight = expf(z - max);
         }
         out = half(fmaf(v, weight, out));
-        sum = sum * shrink + weight;
+        sum = fmaf(sum, shrink, weight);
     }
     return out * (1 / sum);
 }

@@ -95,6 +95,9 @@ static void product(int a_type, int b_type, kh_layout a_layout, kh_layout b_layo
     kh_case_free(&c);
 }
 
+/* So many columns that rows are packed. */
+static int64_t many(int64_t k) { return 32768 / k + 9; }
+
 /* ---- with every set of loops ------------------------------------------------------------------------------------- */
 
 static void each_level(void (*test)(void)) {
@@ -107,11 +110,14 @@ static void each_level(void (*test)(void)) {
 }
 
 static void shapes_of_floats(void) {
-    static const int64_t K[] = {1, 3, 16, 33, 515}, M[] = {1, 5, 32, 37, 70}, N[] = {1, 2, 4, 7, 8, 9, 13, 25};
+    static const int64_t K[] = {1, 3, 16, 33, 515}, M[] = {1, 5, 32, 37, 70}, N[] = {1, 2, 4, 7, 8, 9, 13, 25, 0};
     for (int i = 0; i < SR_COUNT(K); i++) {
         for (int j = 0; j < SR_COUNT(M); j++) {
             for (int l = 0; l < SR_COUNT(N); l++) {
-                const shape s = {K[i], M[j], N[l], 1, 1, 1, 1};
+                const shape s = {K[i], M[j], N[l] > 0 ? N[l] : many(K[i]), 1, 1, 1, 1};
+                if (s.n > 3000) {
+                    continue;
+                }
                 product(SR_TYPE_F32, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &s);
                 if ((i + j + l) % 3 == 0) {
                     product(SR_TYPE_F16, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &s);
@@ -141,21 +147,26 @@ static void types_and_companions(void) {
 static void odd_blocks(void) {
     static const int64_t K[] = {32, 64, 96, 288, 2048 + 32, 4096 + 160};
     for (int i = 0; i < SR_COUNT(K); i++) {
-        const shape few = {K[i], 9, 5, 1, 1, 1, 1}, many = {K[i], 40, 11, 1, 1, 1, 1};
+        const shape few = {K[i], 9, 5, 1, 1, 1, 1}, packed = {K[i], 40, many(K[i]), 1, 1, 1, 1};
         product(SR_TYPE_Q4_0, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
-        product(SR_TYPE_Q8_0, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &many);
+        product(SR_TYPE_Q8_0, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &packed);
+        product(SR_TYPE_Q8_0, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
+        product(SR_TYPE_Q5_0, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
+        product(SR_TYPE_IQ4_NL, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
+        product(SR_TYPE_MXFP4, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
         product(SR_TYPE_Q5_1, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
-        product(SR_TYPE_Q4_1, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &many);
+        product(SR_TYPE_Q4_1, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &packed);
         if (K[i] % 64 == 0) {
             product(SR_TYPE_NVFP4, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &few);
-            product(SR_TYPE_NVFP4, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &many);
+            product(SR_TYPE_NVFP4, SR_TYPE_F32, KH_CONTIGUOUS, KH_CONTIGUOUS, KH_CONTIGUOUS, &packed);
         }
     }
 }
 
 static void layouts_and_broadcasts(void) {
     static const kh_layout LAYOUTS[] = {KH_CONTIGUOUS, KH_ROW_GAPS, KH_OUTER_GAPS, KH_PERMUTED};
-    static const shape SHAPES[] = {{64, 33, 2, 2, 3, 6, 3}, {64, 17, 13, 2, 1, 4, 2}, {96, 40, 1, 1, 1, 5, 1}};
+    static const shape SHAPES[] = {{64, 33, 2, 2, 3, 6, 3}, {64, 17, 13, 2, 1, 4, 2}, {96, 40, 1, 1, 1, 5, 1},
+                                   {64, 17, 140, 2, 1, 4, 2}};
     static const int TYPES[] = {SR_TYPE_F32, SR_TYPE_F16, SR_TYPE_Q8_0};
     for (int i = 0; i < SR_COUNT(LAYOUTS); i++) {
         for (int j = 0; j < SR_COUNT(LAYOUTS); j++) {
@@ -179,8 +190,10 @@ static void experts(int type, int64_t k, int64_t m, int64_t n_experts, int64_t u
 static void all_experts(void) {
     experts(SR_TYPE_F32, 40, 33, 5, 2, 1, 7);
     experts(SR_TYPE_F32, 40, 33, 3, 4, 4, 30);
+    experts(SR_TYPE_F32, 515, 33, 2, 2, 1, 80);
     experts(SR_TYPE_F16, 64, 20, 8, 2, 2, 3);
     experts(SR_TYPE_Q4_0, 96, 70, 4, 4, 2, 20);
+    experts(SR_TYPE_Q4_0, 1056, 70, 2, 2, 1, 40);
     experts(SR_TYPE_Q4_K, 256, 40, 16, 1, 1, 1);
     experts(SR_TYPE_Q6_K, 512, 40, 2, 2, 1, 24);
 }
@@ -271,6 +284,113 @@ static void test_unpacking(void **state) {
     }
 }
 
+/* ---- the order of sums ------------------------------------------------------------------------------------------- */
+
+static float add_lanes(const float *v, int n) {
+    float s[8];
+    for (int i = 0; i < 8; i++) {
+        s[i] = n == 16 ? v[i] + v[i + 8] : v[i];
+    }
+    for (int i = 0; i < 4; i++) {
+        s[i] += s[i + 4];
+    }
+    return (s[0] + s[2]) + (s[1] + s[3]);
+}
+
+/* Four times sixteen sums; the rest in f64 for halves. */
+static float ordered_floats(const float *x, const float *y, int64_t n, bool halves) {
+    float s[4][16] = {{0}};
+    const int64_t whole = n / 64 * 64;
+    for (int64_t i = 0; i < whole; i++) {
+        float *lane = &s[i / 16 % 4][i % 16];
+        *lane = fmaf(x[i], y[i], *lane);
+    }
+    for (int l = 0; l < 16; l++) {
+        s[0][l] = (s[0][l] + s[2][l]) + (s[1][l] + s[3][l]);
+    }
+    float sum = add_lanes(s[0], 16);
+    double exact = (double)sum;
+    for (int64_t i = whole; i < n; i++) {
+        sum = fmaf(x[i], y[i], sum);
+        exact += (double)(x[i] * y[i]);
+    }
+    return halves ? (float)exact : sum;
+}
+
+/* Eight sums of four products each, block by block; `sets` times. */
+static float ordered_codes(int type, const uint8_t *row, const float *y, int64_t n, int sets) {
+    float s[2][8] = {{0}}, scale[64];
+    int8_t codes[2048];
+    const int bytes = sr_type_get(type)->bytes;
+    sr__codes_quantize(type, y, n, codes, scale);
+    for (int64_t b = 0; b < n / 32; b++) {
+        uint16_t half;
+        float values[32];
+        memcpy(&half, row + b * bytes, sizeof(half));
+        sr__row_to_f32(type, row + b * bytes, values, 32);
+        const float d = type == SR_TYPE_MXFP4 ? ldexpf(1, row[b * bytes] - 128) : sr__f16_to_f32(half);
+        for (int i = 0; i < 8; i++) {
+            float sum = 0; /* of whole numbers */
+            for (int j = 4 * i; j < 4 * i + 4; j++) {
+                sum += roundf(values[j] / d) * (float)codes[32 * b + j];
+            }
+            s[b % sets][i] = fmaf(sum, d * scale[b], s[b % sets][i]);
+        }
+    }
+    for (int i = 0; i < 8 && sets == 2; i++) {
+        s[0][i] += s[1][i];
+    }
+    return add_lanes(s[0], 8);
+}
+
+static void check_order(int type, int64_t k, int64_t n) {
+    kh_case c = {.op = SR_OP_MUL_MAT, .n_src = 2};
+    c.src[0] = kh_fill(kh_new(type, KH_CONTIGUOUS, k, 7, 1, 1), 1, -1, 1);
+    c.src[1] = kh_fill(kh_new(SR_TYPE_F32, KH_CONTIGUOUS, k, n, 1, 1), 2, -1, 1);
+    c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, 7, n, 1, 1);
+    assert_true(kh_run(&c, 2, NULL));
+    KH_EACH(c.dst, i) {
+        const char *row = kh_at(c.src[0], 0, i.at[0], 0, 0);
+        const float *y = (const float *)(const void *)kh_at(c.src[1], 0, i.at[1], 0, 0);
+        float x[2048], rounded[2048], want;
+        sr__row_to_f32(type, row, x, k);
+        for (int64_t j = 0; j < k; j++) {
+            rounded[j] = type == SR_TYPE_F16 ? sr__f16_to_f32(sr__f32_to_f16(y[j])) : y[j];
+        }
+        if (sr_type_get(type)->quantized) {
+            const int sets = type == SR_TYPE_IQ4_NL || type == SR_TYPE_MXFP4 ? 2 : 1;
+            want = ordered_codes(type, (const uint8_t *)row, y, k, sets);
+        } else {
+            want = ordered_floats(x, rounded, k, type == SR_TYPE_F16);
+        }
+        if (kh_get(c.dst, KH_I(i)) != (double)want) {
+            fail_msg("%s, k %lld: [%lld, %lld] is %.9g, not %.9g", sr_type_get(type)->name, (long long)k,
+                     (long long)i.at[0], (long long)i.at[1], kh_get(c.dst, KH_I(i)), (double)want);
+        }
+    }
+    kh_case_free(&c);
+}
+
+/* With AVX-512 few columns, and small products, are summed up in the order of the reference: the same bits. */
+static void test_order(void **state) {
+    (void)state;
+    static const int TYPES[] = {SR_TYPE_F32,  SR_TYPE_F16,    SR_TYPE_Q4_0, SR_TYPE_Q5_0,
+                                SR_TYPE_Q8_0, SR_TYPE_IQ4_NL, SR_TYPE_MXFP4};
+    if (sr__mm_isa_get()->codes == NULL) {
+        skip(); /* this machine adds in another order */
+    }
+    for (int t = 0; t < SR_COUNT(TYPES); t++) {
+        for (int64_t n = 1; n <= 5; n++) {
+            check_order(TYPES[t], 64, n);
+            check_order(TYPES[t], 32 * n, n);
+            check_order(TYPES[t], 1024 + 64 * n, n);
+        }
+        check_order(TYPES[t], 192, 50);
+    }
+    check_order(SR_TYPE_F16, 83, 2);
+    check_order(SR_TYPE_F32, 83, 3);
+}
+
 static double hadamard(const kh_case *c, const int64_t i[SR_MAX_DIMS]) {
     const int64_t k = c->src[0]->tensor.ne[0];
     double sum = 0;
@@ -353,6 +473,7 @@ int main(void) {
         cmocka_unit_test(test_unreadable_companions), cmocka_unit_test(test_hadamard),
         cmocka_unit_test(test_not_finite),      cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_expert),      cmocka_unit_test(test_unpacking),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
