@@ -196,7 +196,8 @@ SR_API sr_status sr_sched_set_tensor_backend(sr_sched *sched, const sr_graph *gr
 SR_API sr_status sr_sched_reserve(sr_sched *sched, const sr_graph *graph, sr_error *err);
 /* Splits the graph and says what each backend would need; sizes has n_backends places.  Resets first. */
 SR_API sr_status sr_sched_reserve_size(sr_sched *sched, const sr_graph *graph, size_t *sizes, sr_error *err);
-/* The same for the graph that is scheduled next: assignments made for it count, and nothing is reset. */
+/* The same for the graph that is scheduled next: assignments made for it count, and nothing is reset.  With sizes NULL it
+ * is split and no more. */
 SR_API sr_status sr_sched_measure(sr_sched *sched, const sr_graph *graph, size_t *sizes, sr_error *err);
 /* Splits the graph and gives it memory, reserving again where the plan does not fit. */
 SR_API sr_status sr_sched_alloc_graph(sr_sched *sched, const sr_graph *graph, sr_error *err);

@@ -12,12 +12,21 @@
 static const sr_lint lints[] = {
     {"fallback", "a GPU refused an op, and a backend below it got the node", sr__lint_fallback},
     {"weight-copy", "weights, or a view of weights, are copied in every evaluation", sr__lint_weight_copy},
+    {"alias", "a node writes into a tensor that is stored where its backend cannot reach", sr__lint_alias},
+    {"order", "another order of the nodes needs fewer splits", sr__lint_order},
     {"offload", "an op with host weights: whether it was offloaded, and what decided", sr__lint_offload},
     {"realloc", "memory was planned again, or a plan was kept that does not hold", sr__lint_realloc},
     {"limits", "inputs, splits, sizes near a limit of the scheduler, or over it", sr__lint_limits},
     {"copies", "memory that pipeline copies take", sr__lint_copies},
     {"preallocated", "no backend takes both a buffer type and the op that uses it", sr__lint_preallocated},
+    {"late-input", "inputs keep a split waiting although its first node could have started", sr__lint_late_input},
     {"assignment", "a user assignment to a backend that refuses the op or needs a weight copy", sr__lint_assignment},
+    {"split-twice", "a node's source is already a copy that a scheduler made", sr__lint_split_twice},
+    {"stale-input", "a copy of an input is read after the original was written again", sr__lint_stale_input},
+    {"overlap", "inputs of a split copy the same memory twice, or gaps along with the data", sr__lint_overlap},
+    {"race", "two backends use the same memory, and nothing makes the later one wait", sr__lint_race},
+    {"host-bounce", "a copy between two devices goes through the host", sr__lint_host_bounce},
+    {"imbalance", "a device does next to nothing, or most splits hold a single node", sr__lint_imbalance},
     {NULL, NULL, NULL},
 };
 

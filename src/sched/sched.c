@@ -299,7 +299,9 @@ sr_status sr_sched_measure(sr_sched *s, const sr_graph *graph, size_t *sizes, sr
     s->is_alloc = false;
     SR_TRY(sr_sched_synchronize(s, err));
     SR_TRY(split_graph(s, graph, true, err));
-    SR_TRY(sr_graph_allocator_measure(s->allocator, &s->layout.view, s->node_ids, s->leaf_ids, sizes, err));
+    if (sizes) {
+        SR_TRY(sr_graph_allocator_measure(s->allocator, &s->layout.view, s->node_ids, s->leaf_ids, sizes, err));
+    }
 done:
     fill_layout(s, status);
     return status;

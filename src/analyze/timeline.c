@@ -1,0 +1,206 @@
+/*
+ * timeline.c - what an execution puts into which queue, and what each of it knows to be done.
+ *
+ * Layer: analyze.  Answers to ggml_backend_sched_compute_splits, wait for wait.  Every queue and the host have a clock,
+ * one number for each queue: up to where they know it to be done.  Handing over a task passes the host's clock on,
+ * waiting for a queue takes its clock over.
+ */
+#include "analyze/link.h"
+#include "analyze/timeline.h"
+#include "base/base.h"
+
+typedef struct walk {
+    const sr_layout *layout;
+    const sr_sched_params *params;
+    sr__task_visitor visit;
+    void *user;
+    int n;              /* backends */
+    bool *queues;       /* by backend */
+    int32_t *issued;    /* by backend */
+    int32_t *host;      /* clock of the host */
+    int32_t *clocks;    /* by backend, n numbers each: of the last task in its queue */
+    int32_t *events;    /* by backend, n numbers each: where its event was recorded last */
+    bool *recorded;     /* by backend: it was, in this execution */
+    int32_t *task;      /* clock of the task being made */
+    int32_t ids;        /* of experts: what `used` was last worked out from, -1 */
+    int64_t n_expert;
+    bool ok;
+} walk;
+
+static void merge(int32_t *into, const int32_t *from, int n) {
+    for (int i = 0; i < n; i++) {
+        into[i] = from[i] > into[i] ? from[i] : into[i];
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------------- */
+
+static void wait_for(walk *w, int backend) {
+    if (w->queues[backend]) {
+        merge(w->host, &w->clocks[backend * w->n], w->n);
+    }
+}
+
+static bool has_event(const walk *w, int backend) {
+    return w->layout->n_copies > 1 && w->layout->backends[backend]->device->iface->event_new != NULL;
+}
+
+/* Until the backend is done with what it last did in this copy slot. */
+static void wait_on_host(walk *w, int backend) {
+    if (!has_event(w, backend)) {
+        wait_for(w, backend);
+    } else if (w->recorded[backend]) {
+        merge(w->host, &w->events[backend * w->n], w->n);
+    }
+}
+
+/* In its own queue that is no wait at all. */
+static void wait_in_queue(walk *w, int backend) {
+    if (!has_event(w, backend) || !w->queues[backend]) {
+        wait_on_host(w, backend);
+    }
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------------------------------------- */
+
+static void hand_over(walk *w, sr__task task, int backend, const int32_t *after) {
+    memcpy(w->task, w->host, (size_t)w->n * sizeof(*w->task));
+    if (after) {
+        merge(w->task, after, w->n);
+    }
+    task.queue = w->queues[backend] ? backend : -1;
+    if (task.queue >= 0) {
+        merge(w->task, &w->clocks[backend * w->n], w->n);
+        task.number = ++w->issued[backend];
+    }
+    w->ok = w->ok && w->visit(w->user, &task, w->task, w->issued);
+    if (task.queue >= 0) {
+        w->task[backend] = task.number;
+        memcpy(&w->clocks[backend * w->n], w->task, (size_t)w->n * sizeof(*w->task));
+    }
+}
+
+/* The host copies, with nothing of either side still queued as far as it has waited. */
+static void copy_now(walk *w, sr__task task) {
+    task.queue = -1;
+    w->ok = w->ok && w->visit(w->user, &task, w->host, w->issued);
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------------------------------------- */
+
+/* The split begins with MUL_MAT_ID over this input, whose weights are in host memory: only used experts are copied. */
+static const sr_tensor *experts_of(const walk *w, const sr_split *split, int32_t s, int32_t input, int32_t copy) {
+    const sr_graph_view *view = &w->layout->view;
+    const sr_buffer *buffer = view->storage[input].buffer;
+    if (!w->params->rules.used_experts_only || split->start == split->end || !buffer ||
+        buffer->usage != SR_USAGE_WEIGHTS || !buffer->type->is_host) {
+        return NULL;
+    }
+    const sr_tensor *node = sr_view_tensor(view, view->nodes[w->layout->split_nodes[s]]);
+    return node->op == SR_OP_MUL_MAT_ID && sr_view_src(view, node, 0) == copy ? node : NULL;
+}
+
+/* The host reads the ids where they are, which it waits for; then it hands the experts over. */
+static void copy_experts(walk *w, const sr_split *split, const sr__task *task, const sr_tensor *node) {
+    const sr_layout *layout = w->layout;
+    const int64_t n_expert = layout->graph->tensors[layout->inputs[task->input]].ne[2];
+    int32_t ids = sr_view_src(&layout->view, node, 2);
+    int reader = split->backend;
+    wait_for(w, layout->backend_of[layout->inputs[task->input]]);
+    for (int32_t k = task->input + 1; k < split->inputs_begin + split->n_inputs; k++) {
+        if (layout->input_copies[k] == ids) {
+            ids = layout->inputs[k];
+            reader = layout->backend_of[ids];
+            break;
+        }
+    }
+    if (ids != w->ids || n_expert != w->n_expert) {
+        wait_for(w, reader);
+        w->ids = ids;
+        w->n_expert = n_expert;
+    }
+    hand_over(w, *task, split->backend, NULL);
+}
+
+static void copy_queued(walk *w, const sr_split *split, sr__task task) {
+    const sr_layout *layout = w->layout;
+    const int from = layout->backend_of[layout->inputs[task.input]], to = split->backend;
+    if (from >= 0 && w->queues[from] && w->queues[to] && sr__copies_directly(layout->backends[from], layout->backends[to])) {
+        task.kind = SR__TASK_SEND;
+        hand_over(w, task, from, NULL);
+        task.kind = SR__TASK_RECEIVE;
+        hand_over(w, task, to, &w->clocks[from * w->n]);
+    } else if (from >= 0 && !w->queues[from] && w->queues[to]) {
+        task.fetches = true;
+        hand_over(w, task, to, NULL);
+    } else {
+        if (from >= 0) {
+            wait_for(w, from);
+        }
+        wait_on_host(w, to);
+        copy_now(w, task);
+    }
+}
+
+static void copy_input(walk *w, const sr_split *split, int32_t s, int32_t k) {
+    const sr_layout *layout = w->layout;
+    const sr__task task = {.kind = SR__TASK_COPY, .queue = -1, .split = s, .input = k};
+    const int32_t input = layout->inputs[k];
+    if (layout->graph->tensors[input].flags & SR_FLAG_INPUT) {
+        wait_on_host(w, split->backend);
+        copy_now(w, task);
+        return;
+    }
+    wait_in_queue(w, split->backend);
+    const sr_tensor *node = experts_of(w, split, s, input, layout->input_copies[k]);
+    if (node) {
+        copy_experts(w, split, &task, node);
+    } else {
+        copy_queued(w, split, task);
+    }
+}
+
+/* ---- splits ---------------------------------------------------------------------------------------------------------------- */
+
+static void run_split(walk *w, int32_t s) {
+    const sr_split *split = &w->layout->splits[s];
+    if (w->params->rules.empty_split_waits && split->n_inputs == 0 && s > 0) {
+        wait_for(w, w->layout->splits[s - 1].backend);
+    }
+    for (int32_t k = split->inputs_begin; k < split->inputs_begin + split->n_inputs; k++) {
+        copy_input(w, split, s, k);
+    }
+    hand_over(w, (sr__task){.kind = SR__TASK_NODES, .split = s, .input = -1}, split->backend, NULL);
+    if (split->n_inputs > 0 && has_event(w, split->backend)) {
+        const size_t row = (size_t)split->backend * (size_t)w->n;
+        memcpy(&w->events[row], w->queues[split->backend] ? &w->clocks[row] : w->host, (size_t)w->n * sizeof(*w->host));
+        w->recorded[split->backend] = true;
+    }
+}
+
+bool sr__timeline_walk(const sr_layout *layout, const sr_sched_params *params, sr__task_visitor visit, void *user) {
+    const size_t n = (size_t)layout->n_backends;
+    walk w = {.layout = layout, .params = params, .visit = visit, .user = user, .n = layout->n_backends, .ids = -1};
+    w.queues = sr__calloc(n, sizeof(*w.queues));
+    w.recorded = sr__calloc(n, sizeof(*w.recorded));
+    w.issued = sr__calloc(n, sizeof(*w.issued));
+    w.host = sr__calloc(n, sizeof(*w.host));
+    w.task = sr__calloc(n, sizeof(*w.task));
+    w.clocks = sr__calloc(n * n, sizeof(*w.clocks));
+    w.events = sr__calloc(n * n, sizeof(*w.events));
+    w.ok = w.queues && w.recorded && w.issued && w.host && w.task && w.clocks && w.events;
+    for (size_t b = 0; b < n && w.ok; b++) {
+        w.queues[b] = sr__queues(layout->backends[b]);
+    }
+    for (int32_t s = 0; s < layout->n_splits && w.ok; s++) {
+        run_split(&w, s);
+    }
+    sr__free(w.queues);
+    sr__free(w.recorded);
+    sr__free(w.issued);
+    sr__free(w.host);
+    sr__free(w.task);
+    sr__free(w.clocks);
+    sr__free(w.events);
+    return w.ok;
+}
