@@ -276,7 +276,8 @@ static void put_whole(const sr_tensor *t, int64_t i, int64_t value, char *out) {
 static sr_status fill(const gen_case *c, const gen_leaf *leaf, const sr_storage *at, sr_error *err) {
     const sr_tensor *t = &c->graph->tensors[leaf->tensor];
     const int64_t n = sr_tensor_nelements(t);
-    uint64_t state = c->params.seed * 1000003 + (uint64_t)leaf->tensor;
+    const uint64_t turn = t->buffer == NULL ? c->turn : 0;
+    uint64_t state = (c->params.seed + (turn << 32)) * 1000003 + (uint64_t)leaf->tensor;
     const int64_t first = leaf->content == GEN_DISTINCT ? gen_below(&state, leaf->bound) : 0;
     char *bytes = sr__malloc(t->nbytes + 1);
     float *values = sr__malloc((size_t)n * sizeof(*values) + 1);

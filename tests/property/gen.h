@@ -67,6 +67,7 @@ typedef struct gen_case {
     size_t n_leafs, leafs_cap;
     gen_assignment *assignments;
     size_t n_assignments, assignments_cap;
+    uint64_t turn;               /* inputs differ from turn to turn; 0 at first */
 } gen_case;
 
 /* 1 to 200 nodes and 1 to 5 backends drawn from the seed; everything on but refuse_writes and inplace. */

@@ -46,17 +46,22 @@ static sr_sched *new_sched(const gen_case *c, int n_copies) {
 }
 
 /* Hashes of all results, by tensor; to be freed. */
-static uint64_t *results(const gen_case *c, sr_sched *sched) {
+static uint64_t *hash_results(const gen_case *c, const sr_sched *sched) {
     sr_error err = {0};
     uint64_t *hashes = calloc((size_t)c->graph->n_tensors, sizeof(*hashes));
     assert_non_null(hashes);
-    OK(gen_run(c, sched, &err), c->params.seed);
     for (int32_t t = 0; t < c->graph->n_tensors; t++) {
         if (gen_is_result(c, t)) {
             OK(gen_hash(c, sr_sched_layout(sched), t, &hashes[t], &err), c->params.seed);
         }
     }
     return hashes;
+}
+
+static uint64_t *results(const gen_case *c, sr_sched *sched) {
+    sr_error err = {0};
+    OK(gen_run(c, sched, &err), c->params.seed);
+    return hash_results(c, sched);
 }
 
 static void compare(const gen_case *c, const uint64_t *want, const uint64_t *got, const char *what) {
@@ -173,12 +178,52 @@ static void values_do_not_depend_on_what_ran_before(void **state) {
     }
 }
 
+/* Batch after batch with inputs of their own, as a program decodes, and caches that keep what they were given. */
+static uint64_t *stream_results(gen_case *c, int n_copies, bool wait) {
+    sr_error err = {0};
+    sr_sched *sched = new_sched(c, n_copies);
+    OK(gen_fill_buffers(c, &err), c->params.seed);
+    for (c->turn = 0; c->turn < 6; c->turn++) {
+        sr_sched_reset(sched);
+        OK(gen_assign(c, sched, &err), c->params.seed);
+        OK(sr_sched_alloc_graph(sched, c->graph, &err), c->params.seed);
+        OK(gen_fill_inputs(c, sr_sched_layout(sched), &err), c->params.seed);
+        OK(sr_sched_compute_async(sched, c->graph, &err), c->params.seed);
+        if (wait) {
+            OK(sr_sched_synchronize(sched, &err), c->params.seed);
+        }
+    }
+    OK(sr_sched_synchronize(sched, &err), c->params.seed);
+    uint64_t *hashes = hash_results(c, sched);
+    sr_sched_free(sched);
+    return hashes;
+}
+
+static void batches_in_flight_do_not_meet(void **state) {
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
+        gen_params params, alone;
+        gen_params_init(&params, seed);
+        alone = params;
+        alone.n_backends = 1;
+        params.events = seed % 4 == 0 ? GEN_NO_EVENTS : GEN_ALL_EVENTS;
+        gen_case *cpu = new_case(&alone), *many = new_case(&params);
+        uint64_t *want = stream_results(cpu, 1, true), *got = stream_results(many, 2 + (int)(seed % 3), false);
+        compare(many, want, got, "with batches in flight");
+        free(want);
+        free(got);
+        gen_free(cpu);
+        gen_free(many);
+    }
+}
+
 int main(void) {
     const char *first = getenv("SR_SEED"), *n = getenv("SR_SEEDS");
     first_seed = first != NULL ? strtoull(first, NULL, 10) : 1;
     n_seeds = n != NULL ? strtoull(n, NULL, 10) : 40;
     const struct CMUnitTest tests[] = {cmocka_unit_test(seeds_decide),
                                        cmocka_unit_test(values_do_not_depend_on_the_machine),
-                                       cmocka_unit_test(values_do_not_depend_on_what_ran_before)};
+                                       cmocka_unit_test(values_do_not_depend_on_what_ran_before),
+                                       cmocka_unit_test(batches_in_flight_do_not_meet)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
