@@ -157,8 +157,8 @@ static bool report(const weight_copy *c, sr_findings *findings) {
         } else {
             sr__str_printf(&message, "the weights '%s'", name_of(c, c->tensor));
         }
-        sr__str_printf(&message, " (%s) are copied from %s to %s in every evaluation: %s", bytes,
-                       c->graph->tensors[c->root].buffer->type->name, backend_name(c, c->split->backend),
+        sr__str_printf(&message, " (%s) %s copied from %s to %s in every evaluation: %s", bytes,
+                       c->tensor != c->root ? "is" : "are", c->graph->tensors[c->root].buffer->type->name, backend_name(c, c->split->backend),
                        sr__str_text(&why));
         ok = put_details(c, f) && tell_experts(c, f, &message) && !message.failed &&
              sr__finding_say(f, "%s", sr__str_text(&message)) && sr__finding_hint(f, "%s", sr__str_text(&hint));

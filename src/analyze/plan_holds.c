@@ -81,7 +81,8 @@ static void find_lives(sweep *s) {
         for (int j = 0; j < n; j++) {
             const int32_t source = sr__id_src(view, id, j);
             if (source >= 0) {
-                if (s->first[storage_of(view, source)] == -2) {
+                const bool is_leaf = sr_view_op(view, storage_of(view, source)) == SR_OP_NONE;
+                if (is_leaf && s->first[storage_of(view, source)] == -2) {
                     s->first[storage_of(view, source)] = -1; /* a leaf that is in no list */
                 }
                 note_use(s, source, i);
