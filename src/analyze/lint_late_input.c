@@ -4,8 +4,9 @@
  * Layer: analyze.  All inputs of a split are copied before its first node runs.  Where later nodes of the split read
  * what was computed after everything that the first node needs, the first node waits for them.  Two cases are told of:
  * readers that only came to this backend because they stand behind its first node (nothing ties them to it, all they
- * read was computed before the split), which would stay where they belong if they stood before it; and such inputs from
- * two or more nodes, whoever reads them.  One input of a reader that is tied to the backend is the usual border between devices.
+ * read was computed before the split) and that would save inputs if they stood before it, where they would stay with
+ * what they read; and late inputs from two or more nodes, whoever reads them.  One late input is the usual border
+ * between devices.
  * Inputs of one name are told of too: they are what a loop over chunks leaves at a border.
  */
 #include <stdio.h>
@@ -31,6 +32,9 @@ typedef struct search {
     sr__answers answers;
     sr__reads *reads;
     tally *tallies;    /* by backend */
+    int32_t *input_of; /* by copy: its place in layout->inputs, -1 */
+    bool *moves;       /* by position: a reader that could stand before its split */
+    bool *saved;       /* by input: all who read it in its split move */
 } search;
 
 /* ---- when things are there ------------------------------------------------------------------------------------------------ */
@@ -74,12 +78,67 @@ static bool is_tied(int cause) {
            cause == SR_CAUSE_OFFLOAD || cause >= SR_CAUSE_WGT0;
 }
 
-/* Whether a reader would stay with the input's backend if it stood before the split. */
-static bool is_movable(search *s, const sr_split *split, int32_t input, int32_t reader) {
+/* The input of this split that source j of a node reads, or -1. */
+static int32_t read_input(const search *s, const sr_split *split, const sr_tensor *node, int j) {
+    const int32_t source = s->layout->view.srcs[node->src_begin + j] - s->layout->graph->n_tensors;
+    const int32_t k = source >= 0 ? s->input_of[source] : -1;
+    return k >= split->inputs_begin && k < split->inputs_begin + split->n_inputs ? k : -1;
+}
+
+static bool is_late(const search *s, int32_t k, int32_t ready) {
+    const int32_t input = s->layout->inputs[k];
+    return !(s->layout->graph->tensors[input].flags & SR_FLAG_INPUT) && computed_at(s->layout->graph, input) > ready;
+}
+
+/* Whether a node reads a late input and would stay with that input's backend if it stood before the split. */
+static bool could_move(search *s, const sr_split *split, int32_t node, int32_t ready) {
+    const sr_layout *layout = s->layout;
+    const sr_tensor *t = &layout->graph->tensors[node];
+    if (t->view_src >= 0 || is_tied(layout->cause_of[node]) || ready_at(layout->graph, node) >= split->start) {
+        return false;
+    }
+    for (int j = 0; j < t->n_src; j++) {
+        const int32_t k = read_input(s, split, t, j);
+        const int home = k >= 0 ? layout->backend_of[layout->inputs[k]] : -1;
+        if (home >= 0 && is_late(s, k, ready) && sr__answers_supports(&s->answers, node, home)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Which readers could stand before the split, and which late inputs that would save.  What they compute becomes an input
+ * where others of the split read it; false unless more is saved than that.
+ */
+static bool find_movable(search *s, const sr_split *split, int32_t first, int32_t ready) {
     const sr_graph *graph = s->layout->graph;
-    const int home = s->layout->backend_of[input];
-    return home >= 0 && !is_tied(s->layout->cause_of[reader]) && ready_at(graph, reader) < split->start &&
-           sr__answers_supports(&s->answers, reader, home);
+    int32_t gain = 0;
+    for (int32_t k = split->inputs_begin; k < split->inputs_begin + split->n_inputs; k++) {
+        s->saved[k] = is_late(s, k, ready) && s->reads[k].last < split->end;
+    }
+    for (int32_t i = split->start; i < split->end; i++) {
+        const int32_t node = graph->nodes[i];
+        const sr_tensor *t = &graph->tensors[node];
+        if (!sr__works(t)) {
+            continue;
+        }
+        s->moves[i] = node != first && could_move(s, split, node, ready);
+        for (int j = 0; j < t->n_src && !s->moves[i]; j++) {
+            const int32_t k = read_input(s, split, t, j), source = sr__source_of(graph, node, j);
+            const int32_t at = source >= 0 ? graph->tensors[sr__root_of(graph, source)].node : -1;
+            if (k >= 0) {
+                s->saved[k] = false;
+            } else if (at >= split->start && at < i && s->moves[at]) {
+                s->moves[at] = false; /* counted once */
+                gain--;
+            }
+        }
+    }
+    for (int32_t k = split->inputs_begin; k < split->inputs_begin + split->n_inputs; k++) {
+        gain += s->saved[k];
+    }
+    return gain > 0;
 }
 
 /* ---- names that repeat ------------------------------------------------------------------------------------------------------ */
@@ -153,25 +212,17 @@ static bool note_input(search *s, int32_t index, int32_t k, int32_t n_late, bool
 /* The first reader of an input that comes late for its split, or -1. */
 static int32_t late_reader(const search *s, const sr_split *split, int32_t k, int32_t first, int32_t ready) {
     const sr_graph *graph = s->layout->graph;
-    const int32_t input = s->layout->inputs[k], at = s->reads[k].first;
-    if (at < 0 || at >= split->end || graph->nodes[at] == first || (graph->tensors[input].flags & SR_FLAG_INPUT) ||
-        computed_at(graph, input) <= ready) {
-        return -1;
-    }
-    return graph->nodes[at];
+    const int32_t at = s->reads[k].first;
+    return at < 0 || at >= split->end || graph->nodes[at] == first || !is_late(s, k, ready) ? -1 : graph->nodes[at];
 }
 
-static bool look_at_split(search *s, int32_t index) {
+static bool note_late(search *s, int32_t index, int32_t first, int32_t ready) {
     const sr_layout *layout = s->layout;
     const sr_split *split = &layout->splits[index];
-    const int32_t first = first_node(layout->graph, split);
-    int32_t late = 0, producer = -1, repeated, named;
-    bool several = false; /* of them are computed by different nodes: two views of one result are one border */
-    if (split->n_inputs < 2 || first < 0) {
-        return true;
-    }
-    const int32_t ready = ready_at(layout->graph, first);
-    for (int32_t k = split->inputs_begin; k < split->inputs_begin + split->n_inputs; k++) {
+    const int32_t end = split->inputs_begin + split->n_inputs;
+    int32_t late = 0, producer = -1;
+    bool several = false; /* nodes compute them: two views of one result are one border */
+    for (int32_t k = split->inputs_begin; k < end; k++) {
         if (late_reader(s, split, k, first, ready) >= 0) {
             const int32_t at = computed_at(layout->graph, layout->inputs[k]);
             several |= late > 0 && at != producer;
@@ -179,24 +230,38 @@ static bool look_at_split(search *s, int32_t index) {
             late++;
         }
     }
+    const bool movable = late > 0 && find_movable(s, split, first, ready);
     bool ok = true;
-    for (int32_t k = split->inputs_begin; k < split->inputs_begin + split->n_inputs && late > 0 && ok; k++) {
-        const int32_t reader = late_reader(s, split, k, first, ready);
-        const bool movable = reader >= 0 && is_movable(s, split, layout->inputs[k], reader);
-        ok = reader < 0 || (!several && !movable) || note_input(s, index, k, late, movable);
-    }
-    if (ok) {
-        ok = count_repeated(layout, split, &repeated, &named);
-    }
-    if (ok && repeated > 0) {
-        tally *t = tally_of(s, split, index);
-        ok = t && sr__finding_tensor(&s->findings->items[t->place], sr__label(layout->graph, named));
-        if (t) {
-            t->named = t->repeated == 0 ? named : t->named;
-            t->repeated += repeated;
-        }
+    for (int32_t k = split->inputs_begin; k < end && (several || movable) && ok; k++) {
+        const bool moves = movable && s->saved[k];
+        ok = late_reader(s, split, k, first, ready) < 0 || (!several && !moves) || note_input(s, index, k, late, moves);
     }
     return ok;
+}
+
+static bool note_repeated(search *s, int32_t index) {
+    const sr_split *split = &s->layout->splits[index];
+    int32_t repeated, named;
+    if (!count_repeated(s->layout, split, &repeated, &named)) {
+        return false;
+    }
+    if (repeated == 0) {
+        return true;
+    }
+    tally *t = tally_of(s, split, index);
+    if (!t) {
+        return false;
+    }
+    t->named = t->repeated == 0 ? named : t->named;
+    t->repeated += repeated;
+    return sr__finding_tensor(&s->findings->items[t->place], sr__label(s->layout->graph, named));
+}
+
+static bool look_at_split(search *s, int32_t index) {
+    const sr_split *split = &s->layout->splits[index];
+    const int32_t first = first_node(s->layout->graph, split);
+    return split->n_inputs < 2 || first < 0 ||
+           (note_late(s, index, first, ready_at(s->layout->graph, first)) && note_repeated(s, index));
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------------------------------- */
@@ -251,18 +316,36 @@ static bool say(const sr_layout *layout, const tally *t, int backend, sr_finding
     return ok;
 }
 
+static bool search_init(search *s) {
+    const sr_layout *layout = s->layout;
+    const size_t n_extra = (size_t)layout->view.n_extra;
+    s->tallies = sr__calloc((size_t)layout->n_backends, sizeof(*s->tallies));
+    s->input_of = sr__malloc((n_extra + 1) * sizeof(*s->input_of));
+    s->moves = sr__calloc((size_t)layout->graph->n_nodes + 1, sizeof(*s->moves));
+    s->saved = sr__calloc((size_t)layout->n_inputs, sizeof(*s->saved));
+    s->reads = sr__copy_reads(layout);
+    if (!s->tallies || !s->input_of || !s->moves || !s->saved || !s->reads || !sr__answers_init(&s->answers, layout)) {
+        return false;
+    }
+    for (int b = 0; b < layout->n_backends; b++) {
+        s->tallies[b].place = -1;
+    }
+    memset(s->input_of, 0xff, n_extra * sizeof(*s->input_of));
+    for (int32_t k = 0; k < layout->n_inputs; k++) {
+        if (layout->input_copies[k] >= layout->graph->n_tensors) {
+            s->input_of[layout->input_copies[k] - layout->graph->n_tensors] = k;
+        }
+    }
+    return true;
+}
+
 sr_status sr__lint_late_input(const sr_lint_input *input, sr_findings *findings, sr_error *err) {
     const sr_layout *layout = input->layout;
     search s = {.layout = layout, .findings = findings};
     if (layout->n_inputs < 2) {
         return SR_OK;
     }
-    s.tallies = sr__calloc((size_t)layout->n_backends, sizeof(*s.tallies));
-    s.reads = s.tallies ? sr__copy_reads(layout) : NULL;
-    bool ok = s.reads && sr__answers_init(&s.answers, layout);
-    for (int b = 0; b < layout->n_backends && ok; b++) {
-        s.tallies[b].place = -1;
-    }
+    bool ok = search_init(&s);
     for (int32_t i = 0; i < layout->n_splits && ok; i++) {
         ok = look_at_split(&s, i);
     }
@@ -272,5 +355,8 @@ sr_status sr__lint_late_input(const sr_lint_input *input, sr_findings *findings,
     sr__answers_free(&s.answers);
     sr__free(s.reads);
     sr__free(s.tallies);
+    sr__free(s.input_of);
+    sr__free(s.moves);
+    sr__free(s.saved);
     return ok ? SR_OK : sr__fail_memory(err);
 }
