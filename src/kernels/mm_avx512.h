@@ -50,6 +50,7 @@ AVX512_INLINE void sr__transpose_16(const float *src, size_t ld, float *dst, siz
 void sr__avx512_dots(const sr__mm_dots *d);
 /* The product of a type's rows as they lie, or NULL. */
 sr__codes_direct *sr__avx512_direct(int type);
+sr__codes_direct sr__avx512_direct_q4_k;
 /* The unpacker of a type that sr__codes_get knows. */
 sr__codes_unpack *sr__avx512_unpack(int type);
 

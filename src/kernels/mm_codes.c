@@ -27,12 +27,13 @@ const sr__codes_type *sr__codes_get(int type) {
 
 static size_t round_64(size_t n) { return (n + 63) / 64 * 64; }
 
-/* codes, then one float for each 32 (or sub) values, then two arrays for each sub */
+/* codes, then one float for each 32 (or sub) values, then two arrays for each sub, then totals */
 static size_t part_size(int64_t padded, int each) { return round_64((size_t)(padded / each) * sizeof(float)); }
+static size_t total_size(int64_t padded) { return round_64((size_t)(padded / 32) * sizeof(int16_t)); }
 
 size_t sr__codes_column_size(const sr__codes_type *type, int64_t k) {
     const int64_t padded = sr__codes_padded(k);
-    return (size_t)padded + part_size(padded, 32) + 2 * part_size(padded, type->sub);
+    return (size_t)padded + part_size(padded, 32) + 2 * part_size(padded, type->sub) + total_size(padded);
 }
 
 sr__codes_column sr__codes_column_at(const sr__codes_type *type, int64_t k, char *p) {
@@ -44,6 +45,8 @@ sr__codes_column sr__codes_column_at(const sr__codes_type *type, int64_t k, char
     column.init = (int32_t *)(void *)p;
     p += part_size(padded, type->sub);
     column.sum = (float *)(void *)p;
+    p += part_size(padded, type->sub);
+    column.total = (int16_t *)(void *)p;
     return column;
 }
 
@@ -59,7 +62,7 @@ sr__codes_row sr__codes_row_at(const sr__codes_type *type, int64_t k, char *p) {
 }
 
 void sr__codes_column_finish(const sr__codes_type *type, int64_t k, const sr__codes_column *column) {
-    const int64_t n = sr__codes_padded(k) / type->sub;
+    const int64_t n = sr__codes_padded(k) / type->sub, subs = 32 / type->sub; /* subs: 1 or 2 */
     for (int64_t s = 0; s < n; s++) {
         const int8_t *codes = column->codes + s * type->sub;
         int32_t sum = 0;
@@ -69,6 +72,7 @@ void sr__codes_column_finish(const sr__codes_type *type, int64_t k, const sr__co
         column->init[s] = -type->bias * sum;
         if (type->has_min) {
             column->sum[s] = column->scale[s * type->sub / 32] * (float)sum;
+            column->total[s / subs] = (int16_t)(s % subs == 0 ? sum : column->total[s / subs] + sum);
         }
     }
 }

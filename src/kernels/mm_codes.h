@@ -35,6 +35,7 @@ typedef struct sr__codes_column {
     float *scale;
     int32_t *init; /* for each `sub` values: -bias * sum of codes */
     float *sum;    /* for each `sub` values: scale * sum of codes; only with minima */
+    int16_t *total; /* for each 32 values: sum of codes; only with minima */
 } sr__codes_column;
 
 /* Bytes of a column in memory, and its parts at an address (64-byte aligned). */
@@ -42,7 +43,7 @@ size_t sr__codes_column_size(const sr__codes_type *type, int64_t k);
 sr__codes_column sr__codes_column_at(const sr__codes_type *type, int64_t k, char *p);
 size_t sr__codes_row_size(const sr__codes_type *type, int64_t k);
 sr__codes_row sr__codes_row_at(const sr__codes_type *type, int64_t k, char *p);
-/* init and sum of a column, from its codes and scales. */
+/* init, sum and total of a column, from its codes and scales. */
 void sr__codes_column_finish(const sr__codes_type *type, int64_t k, const sr__codes_column *column);
 /* Codes and scales of a row of q8_0, q8_1 or q8_K as they are stored. */
 void sr__codes_column_take(int b_type, const uint8_t *row, int64_t k, const sr__codes_column *column);

@@ -63,8 +63,10 @@ typedef struct sr__codes_tile {
 
 enum { SR__CODES_ROWS = 32, SR__CODES_COLS = 6 };
 
-/* A row of blocks as it lies, k values, times n_cols columns, at most SR__MM_DOT_COLS. */
-typedef void sr__codes_direct(const uint8_t *row, int64_t k, const sr__codes_column *cols, int n_cols, float *out);
+/* Rows of blocks as they lie, `ld` bytes apart, of k values, times columns: out[r * SR__MM_DOT_COLS + c].  At most
+ * SR__MM_DOT_ROWS and SR__MM_DOT_COLS of them. */
+typedef void sr__codes_direct(const uint8_t *rows, size_t ld, int n_rows, int64_t k, const sr__codes_column *cols,
+                              int n_cols, float *out);
 
 typedef struct sr__codes_isa {
     void (*tile)(const sr__codes_tile *t);

@@ -7,8 +7,8 @@
  */
 #include "kernels/mm_core.h"
 
-/* FEW: columns that always stream; SMALL: values of columns up to which they do. */
-enum { FEW = 16, SMALL = 32768 };
+/* Columns that always stream: of codes no more than one pass takes. SMALL: values of columns up to which more do. */
+enum { FEW = 16, FEW_CODES = SR__MM_DOT_COLS, SMALL = 32768 };
 /* HALF: rows of a panel that are packed at once. */
 enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16, HALF = 16 };
 
@@ -246,7 +246,7 @@ void sr__mm_piece(const sr__mm_shape *shape, const char *a, int64_t m0, int64_t 
 /* ---- few columns, or small products ------------------------------------------------------------------------------ */
 
 bool sr__mm_streams(const sr__mm_shape *shape, int64_t columns) {
-    return columns <= FEW || sr__times(shape->k, columns) <= SMALL;
+    return columns <= (shape->codes != NULL ? FEW_CODES : FEW) || sr__times(shape->k, columns) <= SMALL;
 }
 
 /* Rows are unpacked one by one, for FEW columns at a time. */
@@ -279,14 +279,17 @@ static void stream_unpacked(const sr__mm_shape *s, const char *a, int64_t m0, in
 static void stream_direct(const sr__mm_shape *s, sr__codes_direct *direct, const char *a, int64_t m0, int64_t rows,
                           const sr__mm_column *columns, int n) {
     sr__codes_column cols[SR__MM_DOT_COLS];
-    float out[SR__MM_DOT_COLS];
+    float out[SR__MM_DOT_ROWS * SR__MM_DOT_COLS];
     for (int c = 0; c < n; c++) {
         cols[c] = sr__codes_column_at(s->codes, s->k, (char *)(uintptr_t)columns[c].data);
     }
-    for (int64_t m = m0; m < m0 + rows; m++) {
-        direct((const uint8_t *)a + (size_t)m * s->a_nb1, s->k, cols, n, out);
+    for (int64_t m = m0; m < m0 + rows; m += SR__MM_DOT_ROWS) {
+        const int here = (int)least(SR__MM_DOT_ROWS, m0 + rows - m);
+        direct((const uint8_t *)a + (size_t)m * s->a_nb1, s->a_nb1, here, s->k, cols, n, out);
         for (int c = 0; c < n; c++) {
-            columns[c].y[m] = out[c];
+            for (int r = 0; r < here; r++) {
+                columns[c].y[m + r] = out[r * SR__MM_DOT_COLS + c];
+            }
         }
     }
 }

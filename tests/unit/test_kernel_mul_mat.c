@@ -343,6 +343,36 @@ static float ordered_codes(int type, const uint8_t *row, const float *y, int64_t
     return add_lanes(s[0], 8);
 }
 
+/* q4_K: whole numbers for each 256 values, in eight sums for its scales and four for its minima. */
+static float ordered_q4_k(const uint8_t *row, const float *y, int64_t n) {
+    float s[8] = {0}, m[4] = {0}, y_scale[64];
+    int8_t codes[2048];
+    sr__codes_quantize(SR_TYPE_Q4_K, y, n, codes, y_scale);
+    for (int64_t b = 0; b < n / 256; b++, row += 144) {
+        uint16_t d, dmin;
+        int32_t sum[8] = {0}, fix[4] = {0};
+        memcpy(&d, row, sizeof(d));
+        memcpy(&dmin, row + 2, sizeof(dmin));
+        for (int j = 0; j < 8; j++) {
+            const uint8_t *p = row + 4;
+            const int scale = j < 4 ? p[j] & 63 : (p[j + 4] & 15) | p[j - 4] >> 6 << 4;
+            const int min = j < 4 ? p[j + 4] & 63 : p[j + 4] >> 4 | p[j] >> 6 << 4;
+            for (int i = 0; i < 32; i++) {
+                const int code = row[16 + j / 2 * 32 + i] >> 4 * (j % 2) & 15, x = codes[256 * b + 32 * j + i];
+                sum[i / 4] += scale * code * x;
+                fix[j / 2] += min * x;
+            }
+        }
+        for (int i = 0; i < 8; i++) {
+            s[i] = fmaf(y_scale[8 * b] * sr__f16_to_f32(d), (float)sum[i], s[i]);
+        }
+        for (int i = 0; i < 4; i++) {
+            m[i] = fmaf(-y_scale[8 * b] * sr__f16_to_f32(dmin), (float)fix[i], m[i]);
+        }
+    }
+    return add_lanes(s, 8) + ((m[0] + m[2]) + (m[1] + m[3]));
+}
+
 static void check_order(int type, int64_t k, int64_t n) {
     kh_case c = {.op = SR_OP_MUL_MAT, .n_src = 2};
     c.src[0] = kh_fill(kh_new(type, KH_CONTIGUOUS, k, 7, 1, 1), 1, -1, 1);
@@ -357,7 +387,9 @@ static void check_order(int type, int64_t k, int64_t n) {
         for (int64_t j = 0; j < k; j++) {
             rounded[j] = type == SR_TYPE_F16 ? sr__f16_to_f32(sr__f32_to_f16(y[j])) : y[j];
         }
-        if (sr_type_get(type)->quantized) {
+        if (type == SR_TYPE_Q4_K) {
+            want = ordered_q4_k((const uint8_t *)row, y, k);
+        } else if (sr_type_get(type)->quantized) {
             const int sets = type == SR_TYPE_IQ4_NL || type == SR_TYPE_MXFP4 ? 2 : 1;
             want = ordered_codes(type, (const uint8_t *)row, y, k, sets);
         } else {
@@ -387,6 +419,8 @@ static void test_order(void **state) {
         }
         check_order(TYPES[t], 192, 50);
     }
+    check_order(SR_TYPE_Q4_K, 256, 5);
+    check_order(SR_TYPE_Q4_K, 1024, 3);
     check_order(SR_TYPE_F16, 83, 2);
     check_order(SR_TYPE_F32, 83, 3);
 }
