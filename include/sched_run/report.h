@@ -8,6 +8,9 @@
 
 #include "analyze.h"
 #include "describe.h"
+#include "explain.h"
+#include "memory_plan.h"
+#include "reallocation.h"
 #include "sched.h"
 
 #ifdef __cplusplus
@@ -26,7 +29,9 @@ typedef struct sr_report_options {
     bool unfold;          /* dot: every layer drawn */
     bool verbose;
     bool lint;            /* text: every finding, not only how many there are */
+    bool brief;           /* text: no list of splits and nodes, because something else was asked for */
     int width;            /* text columns, 0: 120 */
+    bool table;           /* text: the table of reallocations at the end even where there was none */
 } sr_report_options;
 
 /* One run as reports see it.  error is the run's own, with status OK if it went well. */
@@ -38,6 +43,13 @@ typedef struct sr_run_result {
     sr_value *const *values;         /* to be shown, in order */
     int n_values;
     const sr_findings *findings;     /* NULL: not looked for */
+    const sr_explanation *explanations; /* to be shown, in order */
+    int n_explanations;
+    sr_explainer *steps;             /* shows the passes one by one, NULL: not */
+    const sr_memory_plan *memory;    /* NULL: not to be shown */
+    const sr_copies_row *copies;     /* numbers of copies side by side */
+    int n_copies;
+    const sr_reallocation *reallocation; /* NULL: not told */
 } sr_run_result;
 
 /* Byte for byte what the reference prints with GGML_SCHED_DEBUG=level and its causes compiled in. */
@@ -47,10 +59,13 @@ SR_API sr_status sr_report_text_begin(const sr_description *description, const s
                                       sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_text_run(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                     sr_error *err);
-/* JSON: one object from begin to end; jsonl: a line each. */
+/* After the last run: a table of all runs, where memory was planned again or a plan kept that does not suit. */
+SR_API sr_status sr_report_text_end(const sr_realloc_history *history, const sr_description *description,
+                                    const sr_report_options *options, sr_sink *sink, sr_error *err);
+/* JSON: one object from begin to end; jsonl: a line each.  history may be NULL. */
 SR_API sr_status sr_report_json_begin(const sr_description *description, bool lines, sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_json_run(const sr_run_result *result, bool lines, bool first, sr_sink *sink, sr_error *err);
-SR_API sr_status sr_report_json_end(bool lines, sr_sink *sink, sr_error *err);
+SR_API sr_status sr_report_json_end(const sr_realloc_history *history, bool lines, sr_sink *sink, sr_error *err);
 /*
  * A tensor's value as people read arrays: the last dimension outermost, long extents cut in the middle (verbose:
  * never), under a line that says what it is.  Types that are not plain numbers are shown as the numbers they stand for.
@@ -78,7 +93,7 @@ SR_API sr_status sr_report_text_compare(const sr_compare_result *result, const s
 SR_API sr_status sr_report_json_compare(const sr_compare_result *result, bool lines, bool first, sr_sink *sink,
                                         sr_error *err);
 
-/* ---- traces: Chrome's JSON, which Perfetto opens ----------------------------------------------------------------- */
+/* ---- traces: Chrome's JSON, which Perfetto opens --------------------------------------------------------------- */
 
 /* Zero-initialise but for the sink; a process for each description, a thread for the host and for each backend. */
 typedef struct sr_trace_report {
@@ -98,6 +113,10 @@ SR_API sr_status sr_report_rules(const sr_description *description, const sr_rul
 /* DOT: one digraph a run. */
 SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                sr_error *err);
+/* The graph as a pass left it (result->steps), as a digraph; what the pass changed is marked. */
+SR_API sr_status sr_report_steps_dot(const sr_run_result *result, int pass, sr_sink *sink, sr_error *err);
+/* The memory plan (result->memory) as a drawing: address over time, a rectangle a tensor. */
+SR_API sr_status sr_report_memory_svg(const sr_run_result *result, sr_sink *sink, sr_error *err);
 
 #ifdef __cplusplus
 }

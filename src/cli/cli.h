@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "sched_run.h"
 
-/* ---- options ---------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------------------------- */
 
 typedef enum cli_format { CLI_TEXT, CLI_GGML, CLI_JSON, CLI_JSONL, CLI_DOT, CLI_SVG, CLI_FORMAT_COUNT } cli_format;
 
@@ -22,7 +22,7 @@ typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli
 typedef struct cli_texts { const char **texts; int n; size_t cap; } cli_texts;
 
 typedef struct cli_options {
-    cli_texts params, places, assigns, prints;
+    cli_texts params, places, assigns, prints, explains;
     cli_texts files;             /* operands */
     const char *backends_file, *weights, *output;
     int threads;                 /* 0: the backends' own choice */
@@ -33,11 +33,16 @@ typedef struct cli_options {
     const sr_revision *rules;    /* NULL: the reference's */
     bool rules_all, rules_help;
     int copies;                  /* 0: as the description says */
+    int *copies_list;            /* --copies N,N: those to be compared */
+    int n_copies_list;
+    size_t copies_list_cap;
     bool no_op_offload;
     int max_split_inputs, max_backends; /* 0: the reference's */
     bool simulate_missing;
     int debug_level;
+    bool debug_given;
     int realloc_level;
+    bool steps, memory;
     cli_format format;
     bool format_given;
     bool unfold;
@@ -83,7 +88,7 @@ const cli_command *cli_find_command(const char *name);
 bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli_options *options);
 void cli_options_free(cli_options *options);
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
 /* "sched-run: ..." on standard error, a line each. */
 void cli_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -94,7 +99,7 @@ int cli_error(const sr_error *err, const char *file);
 int cli_run_error(const sr_error *err, const char *file, int run);
 int cli_worse(int a, int b);
 
-/* ---- output ----------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------------------------- */
 
 /* Where the report goes: standard output or a file, opened at the first byte. */
 typedef struct cli_output {
@@ -110,28 +115,30 @@ void cli_output_init(cli_output *output, const char *path);
 bool cli_output_close(cli_output *output);
 void cli_print(cli_output *output, const char *text);
 
-/* ---- interruption ------------------------------------------------------------------------------------------------- */
+/* ---- interruption ---------------------------------------------------------------------------------------------- */
 
 /* From now on the first SIGINT or SIGTERM asks for an end, the second one kills. */
 void cli_catch_interrupts(void);
 /* Whether an end was asked for; an abort callback. */
 bool cli_interrupted(void *unused);
 
-/* ---- rendering -------------------------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------------------------- */
 
 /* Runs `dot -Tsvg` on a digraph; appends what it writes to svg.  SR_UNAVAILABLE where it is not installed. */
 sr_status cli_render_svg(const char *dot, size_t length, sr__str *svg, sr_error *err);
 
-/* ---- reports ---------------------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------------------------- */
 
 /* The report of one description in the chosen format. */
 typedef struct cli_report {
     const cli_options *options;
+    const sr_description *description;
     sr_report_options text;
     sr_sink *sink;
     int n_runs;       /* reported so far */
     sr__str pages;    /* svg: the runs' drawings one after another */
     double width, height;
+    const sr_realloc_history *history; /* of the runs, NULL: nobody asks */
 } cli_report;
 
 sr_status cli_report_begin(cli_report *report, const sr_description *description, const cli_options *options,
@@ -140,12 +147,12 @@ sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_err
 sr_status cli_report_compare(cli_report *report, const sr_compare_result *result, sr_error *err);
 sr_status cli_report_end(cli_report *report, sr_error *err);
 
-/* ---- loading ---------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------------------------- */
 
 /* Loads a description as the options say; a failure has been told and is the exit status, 0: done. */
 int cli_load(const char *path, const cli_options *options, bool no_memory, sr_description **out_description);
 
-/* ---- commands --------------------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------------------------- */
 
 int cli_cmd_run(const cli_options *options);
 int cli_cmd_expand(const cli_options *options);

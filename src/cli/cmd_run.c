@@ -10,7 +10,7 @@
 #include "cli/cmd_run.h"
 #include "report/report_out.h"
 
-/* ---- progress --------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------------------------- */
 
 /* Work that takes over two seconds shows how far it is, on a terminal. */
 typedef struct progress { double start; bool shown; bool wanted; } progress;
@@ -36,7 +36,7 @@ static void clear_progress(progress *p) {
     }
 }
 
-/* ---- the scheduler ---------------------------------------------------------------------------------------------- */
+/* ---- the scheduler --------------------------------------------------------------------------------------------- */
 
 /* Times make every report another one: quiet ones do without. */
 static bool shows_times(const cli_session *session) {
@@ -56,7 +56,8 @@ sr_sched_params cli_sched_params(const cli_session *session) {
     params.graph_size = settings.graph_size;
     params.n_copies = options->copies > 0 ? options->copies : settings.n_copies;
     params.op_offload = settings.op_offload && !options->no_op_offload;
-    params.record_decisions = session->reports && options->format == CLI_TEXT;
+    params.record_decisions = session->reports && (options->format == CLI_TEXT || options->explains.n > 0 ||
+                                                   options->steps);
     if (options->max_split_inputs > 0) {
         params.max_split_inputs = options->max_split_inputs;
     }
@@ -104,7 +105,7 @@ done:
     return status;
 }
 
-/* ---- one run ---------------------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------------------------- */
 
 void cli_worsen(cli_session *session, int exit_status) {
     session->exit_status = cli_worse(session->exit_status, exit_status);
@@ -163,9 +164,10 @@ static sr_status sum_up(cli_session *session, const sr_run *run, const sr_error 
 static sr_status report_run(cli_session *session, const sr_run *run, const sr_error *run_error,
                             const sr_trace_summary *times, sr_error *err) {
     const sr_layout *layout = session->sched != NULL ? sr_sched_layout(session->sched) : NULL;
-    const sr_run_result result = {.run = run, .layout = layout, .error = run_error, .times = times,
-                                  .values = session->values.shown, .n_values = session->values.n_shown,
-                                  .findings = cli_findings(session)};
+    sr_run_result result = {.run = run, .layout = layout, .error = run_error, .times = times,
+                            .values = session->values.shown, .n_values = session->values.n_shown,
+                            .findings = cli_findings(session)};
+    cli_insight_fill(session, &result);
     sr_status status = SR_OK;
     if (session->reports) {
         SR_TRY(cli_report_run(&session->report, &result, err));
@@ -184,6 +186,7 @@ static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err)
     sr_trace_summary times = {0};
     const uint64_t begin = sr_trace_now();
     run_error.status = schedule(session, run, &run_error);
+    SR_TRY(cli_insight_make(session, run, run_error.status, err));
     if (run_error.status == SR_OK) {
         judge_reallocation(session, run);
         run_error.status = cli_execute(session, run, &run_error);
@@ -194,13 +197,14 @@ static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err)
     SR_TRY(report_run(session, run, &run_error, &times, err));
 done:
     cli_values_clear(&session->values);
+    cli_insight_clear(&session->insight);
     sr_findings_clear(&session->findings);
     sr_trace_summary_clear(&times);
     sr_error_clear(&run_error);
     return status;
 }
 
-/* ---- one description -------------------------------------------------------------------------------------------- */
+/* ---- one description ------------------------------------------------------------------------------------------- */
 
 /* "NAME: " and the rest of a line; names may hold anything, so that the line is made safe to show. */
 static void put_check_line(cli_session *session, cli_output *output, const char *fmt, ...)
@@ -280,6 +284,7 @@ static sr_status all_runs(cli_session *session, cli_output *output, sr_error *er
 done:
     clear_progress(&p);
     if (session->reports) {
+        session->report.history = session->insight.history;
         const sr_status ended = cli_report_end(&session->report, status == SR_OK ? err : NULL);
         status = status != SR_OK ? status : ended;
     }
@@ -307,6 +312,7 @@ done:
 
 static void session_free(cli_session *session) {
     cli_values_free(&session->values);
+    cli_insight_free(&session->insight);
     sr_check_clear(&session->check);
     sr_lint_history_free(session->history);
     sr_sched_free(session->sched);
@@ -324,7 +330,7 @@ static int one_file(int number, const cli_options *options, sr_trace_report *tra
         return loaded;
     }
     cli_catch_interrupts();
-    if (!cli_values_check(&session)) {
+    if (!cli_values_check(&session) || !cli_insight_check(&session)) {
         session_free(&session);
         return sr_status_exit(SR_USAGE);
     }

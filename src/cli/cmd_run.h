@@ -18,6 +18,21 @@ typedef struct cli_values {
     sr_error error;        /* of the first that could not be read or written; status OK: none */
 } cli_values;
 
+/* What -e, --steps and -m show of the run at hand, and how its memory came to be. */
+typedef struct cli_insight {
+    sr_realloc_history *history;   /* of the scheduler's runs; NULL: nobody asks */
+    sr_reallocation reallocation;
+    bool has_reallocation;
+    sr_explainer *explainer;
+    sr_explanation *explanations;
+    int n_explanations;
+    size_t explanations_cap;
+    sr_memory_plan memory;
+    bool has_memory;
+    sr_copies_row *copies;
+    int n_copies;
+} cli_insight;
+
 typedef struct cli_session {
     const cli_options *options;
     const char *file;            /* as messages show it */
@@ -28,6 +43,7 @@ typedef struct cli_session {
     bool reports;                /* false: --check speaks instead */
     sr_check check;
     cli_values values;
+    cli_insight insight;
     sr_lint_history *history;    /* of the scheduler's runs */
     sr_findings findings;        /* of the run at hand */
     sr_trace *trace;             /* NULL: nobody wants to know */
@@ -41,20 +57,36 @@ typedef struct cli_session {
 /* Makes the exit status at least this one. */
 void cli_worsen(cli_session *session, int exit_status);
 
-/* ---- run_execute.c ---------------------------------------------------------------------------------------------- */
+/* ---- run_execute.c --------------------------------------------------------------------------------------------- */
 
 /* Executes an allocated run, if the options and what it expects ask for it. */
 sr_status cli_execute(cli_session *session, const sr_run *run, sr_error *err);
 
-/* ---- run_lint.c --------------------------------------------------------------------------------------------------- */
+/* ---- run_lint.c ------------------------------------------------------------------------------------------------ */
 
 /* Looks for the findings of a run, if anybody is to learn of them, and worsens the exit status by --fail-on. */
 sr_status cli_lint(cli_session *session, const sr_run *run, const sr_error *run_error, sr_error *err);
 /* The findings of the run at hand, or NULL where they were not looked for. */
 const sr_findings *cli_findings(const cli_session *session);
 
-/* ---- run_values.c: --print and --dump ----------------------------------------------------------------------------- */
+/* ---- run_insight.c: --explain, --steps, --memory, reallocations ------------------------------------------------ */
 
+/* Whether every tensor to be explained occurs in some run; if not, a message has told. */
+bool cli_insight_check(cli_session *session);
+/* After the schedule of a run (with this status), before its execution: works out what is to be shown. */
+sr_status cli_insight_make(cli_session *session, const sr_run *run, sr_status scheduled, sr_error *err);
+/* Puts it into a result. */
+void cli_insight_fill(const cli_session *session, sr_run_result *result);
+void cli_insight_clear(cli_insight *insight);
+void cli_insight_free(cli_insight *insight);
+
+/* ---- run_values.c: --print and --dump -------------------------------------------------------------------------- */
+
+/* Whether a tensor has that id or name; whether one is meant by it: the one with the id, else all with the name. */
+bool cli_tensor_occurs(const sr_description *description, const char *text);
+bool cli_tensor_is_meant(const sr_graph *graph, int32_t tensor, const char *text);
+/* "--print: there is no tensor 'X', did you mean 'Y'?" */
+void cli_tell_no_tensor(const cli_session *session, const char *option, const char *text);
 /* Whether every tensor asked for occurs in some run, and the folder is there; if not, a message has told. */
 bool cli_values_check(cli_session *session);
 static inline bool cli_wants_values(const cli_options *options) {
@@ -68,14 +100,14 @@ sr_status cli_values_end(cli_session *session, sr_status status, sr_error *err);
 void cli_values_clear(cli_values *values);
 void cli_values_free(cli_values *values);
 
-/* ---- run_rules.c: --rules all --------------------------------------------------------------------------------------- */
+/* ---- run_rules.c: --rules all ---------------------------------------------------------------------------------- */
 
 /* Every run of the description under the rules of every date, reported. */
 sr_status cli_compare_rules(cli_session *session, cli_output *output, sr_error *err);
 /* What the options and the description say of the scheduler. */
 sr_sched_params cli_sched_params(const cli_session *session);
 
-/* ---- run_compare.c: --compare ------------------------------------------------------------------------------------- */
+/* ---- run_compare.c: --compare ---------------------------------------------------------------------------------- */
 
 /* Every run of the description node by node on two backends, reported. */
 sr_status cli_compare(cli_session *session, cli_output *output, sr_error *err);

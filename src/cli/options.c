@@ -28,6 +28,7 @@ enum {
     OPTION_COMPARE,
     OPTION_NMSE,
     OPTION_DRIFT,
+    OPTION_STEPS,
     OPTION_RULES,
     OPTION_FAIL_ON
 };
@@ -47,7 +48,7 @@ const cli_option_info cli_option_table[] = {
     {OPTION_COMPARE, "compare", "A[,B]", CLI_RUN, "execute node by node on two backends; B default: the last"},
     {OPTION_NMSE, "nmse", "X", CLI_RUN, "the error that --compare allows; default: 5e-4 for products, else 1e-6"},
     {OPTION_DRIFT, "drift", NULL, CLI_RUN, "--compare: let errors add up from node to node"},
-    {OPTION_COPIES, "copies", "N", CLI_RUN, "pipeline copies, 1 to 255"},
+    {OPTION_COPIES, "copies", "N[,N]", CLI_RUN, "pipeline copies, 1 to 255; with --memory several to compare"},
     {OPTION_PARALLEL, "parallel", NULL, CLI_RUN, "4 pipeline copies"},
     {OPTION_NO_OP_OFFLOAD, "no-op-offload", NULL, CLI_RUN, "never offload ops whose weights are in host memory"},
     {OPTION_MAX_SPLIT_INPUTS, "max-split-inputs", "N", CLI_RUN, "inputs that a split may have; default 30"},
@@ -60,6 +61,9 @@ const cli_option_info cli_option_table[] = {
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
     {'o', "output", "FILE", CLI_RUN | CLI_EXPAND, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
+    {'e', "explain", "NODE", CLI_RUN, "why a tensor is where it is, and not elsewhere; may be repeated; 'all'"},
+    {OPTION_STEPS, "steps", NULL, CLI_RUN, "show the graph pass by pass; with dot or svg a drawing each"},
+    {'m', "memory", NULL, CLI_RUN, "what compute buffers hold, from when to when; with svg as a drawing"},
     {'l', "lint", NULL, CLI_RUN, "text: every finding, with what to try"},
     {OPTION_FAIL_ON, "fail-on", "KIND[,KIND]", CLI_RUN, "exit 1 on such a finding, or one of a severity; 'help' lists"},
     {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings, no times; with --check no output at all"},
@@ -81,7 +85,7 @@ static const cli_option_info *option_by_id(int id) {
     return NULL;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static bool out_of_memory(void) {
     cli_message("%s", sr_status_text(SR_MEMORY));
@@ -151,6 +155,26 @@ static bool read_format(const char *text, cli_options *o) {
     return true;
 }
 
+/* "1,2,4": the first is the one that runs have. */
+static bool read_copies(const char *text, cli_options *o) {
+    o->n_copies_list = 0;
+    while (text != NULL) {
+        char number[16];
+        const char *end = strchr(text, ',');
+        snprintf(number, sizeof(number), "%.*s", (int)(end != NULL && end - text < 15 ? end - text : 15), text);
+        if (!sr__grow(&o->copies_list, &o->copies_list_cap, (size_t)o->n_copies_list + 1, sizeof(*o->copies_list))) {
+            return out_of_memory();
+        }
+        if (!read_number("--copies", number, 1, UINT8_MAX, &o->copies_list[o->n_copies_list])) {
+            return false;
+        }
+        o->n_copies_list++;
+        text = end != NULL ? end + 1 : NULL;
+    }
+    o->copies = o->copies_list[0];
+    return true;
+}
+
 static bool read_color(const char *text, cli_options *o) {
     static const char *const words[] = {"auto", "always", "never"};
     int color = 0;
@@ -213,7 +237,7 @@ static bool read_kinds(const char *text, cli_options *o) {
     return true;
 }
 
-/* ---- one option ------------------------------------------------------------------------------------------------- */
+/* ---- one option ------------------------------------------------------------------------------------------------ */
 
 static bool set_option(cli_options *o, int id, const char *value) {
     switch (id) {
@@ -225,7 +249,7 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case 'o': o->output = value; return true;
     case 't': return read_number("--threads", value, 1, 4096, &o->threads);
     case 'n': o->no_compute = true; return true;
-    case 'd': return read_number("--debug", value, 0, 2, &o->debug_level);
+    case 'd': o->debug_given = true; return read_number("--debug", value, 0, 2, &o->debug_level);
     case 'f': return read_format(value, o);
     case 'q': o->quiet = true; return true;
     case 'v': o->verbose = true; return true;
@@ -241,7 +265,10 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_RULES: return read_rules(value, o);
     case 'l': o->lint = true; return true;
     case OPTION_FAIL_ON: return read_kinds(value, o);
-    case OPTION_COPIES: return read_number("--copies", value, 1, UINT8_MAX, &o->copies);
+    case OPTION_COPIES: return read_copies(value, o);
+    case 'e': return add_text(&o->explains, value);
+    case OPTION_STEPS: o->steps = true; return true;
+    case 'm': o->memory = true; return true;
     case OPTION_PARALLEL: o->copies = 4; return true;
     case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
     case OPTION_MAX_SPLIT_INPUTS: return read_number("--max-split-inputs", value, 1, INT_MAX, &o->max_split_inputs);
@@ -255,7 +282,7 @@ static bool set_option(cli_options *o, int id, const char *value) {
     }
 }
 
-/* ---- what getopt refuses ---------------------------------------------------------------------------------------- */
+/* ---- what getopt refuses --------------------------------------------------------------------------------------- */
 
 static void tell_unknown(const cli_command *command, const char *word) {
     const char *names[SR_COUNT(cli_option_table)];
@@ -294,7 +321,7 @@ static void tell_refusal(const cli_command *command, int result, char **argv) {
     }
 }
 
-/* ---- the environment -------------------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------------------------- */
 
 /* A level from the environment: as the reference, anything above 2 is 2. */
 static bool read_level(const char *name, int *level) {
@@ -323,7 +350,7 @@ static bool read_environment(cli_options *o) {
     return read_level("GGML_SCHED_DEBUG", &o->debug_level) && read_level("GGML_SCHED_DEBUG_REALLOC", &o->realloc_level);
 }
 
-/* ---- the parser ------------------------------------------------------------------------------------------------- */
+/* ---- the parser ------------------------------------------------------------------------------------------------ */
 
 typedef struct getopt_tables {
     struct option longs[SR_COUNT(cli_option_table) + 1];
@@ -372,6 +399,14 @@ static bool check_combinations(const cli_options *o) {
         {o->rules_all && (o->compare || o->check || o->compute || o->trace || o->dump || o->prints.n > 0),
          "--rules all compares layouts: it does not go with --check, --compute, --compare, --print, --dump or --trace"},
         {o->rules_all && o->format != CLI_TEXT && o->format != CLI_JSON, "--rules all needs --format text or json"},
+        {o->explains.n > 0 && !shows_values(o), "--explain needs --format text, json or jsonl"},
+        {o->memory && !shows_values(o) && o->format != CLI_SVG, "--memory needs --format text, json, jsonl or svg"},
+        {o->steps && !shows_values(o) && o->format != CLI_DOT && o->format != CLI_SVG,
+         "--steps needs --format text, json, jsonl, dot or svg"},
+        {o->memory && o->steps && o->format == CLI_SVG, "--memory and --steps are different drawings: choose one"},
+        {o->n_copies_list > 1 && !o->memory, "several --copies are for --memory, which compares them"},
+        {o->compare && (o->explains.n > 0 || o->memory || o->steps),
+         "--compare does not go with --explain, --memory or --steps"},
         {!o->compare && (o->nmse > 0.0 || o->drift), "--nmse and --drift are for --compare"},
     };
     for (int i = 0; i < SR_COUNT(rules); i++) {
@@ -415,5 +450,7 @@ void cli_options_free(cli_options *options) {
     sr__free(options->places.texts);
     sr__free(options->assigns.texts);
     sr__free(options->prints.texts);
+    sr__free(options->explains.texts);
+    sr__free(options->copies_list);
     sr__free(options->files.texts);
 }

@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-/* ---- what the terminal is like ---------------------------------------------------------------------------------- */
+/* ---- what the terminal is like --------------------------------------------------------------------------------- */
 
 static bool wants_color(const cli_options *options) {
     if (options->color != CLI_COLOR_AUTO) {
@@ -30,7 +30,7 @@ static int columns(const cli_options *options) {
     return size.ws_col < 80 ? 80 : size.ws_col > 120 ? 120 : size.ws_col;
 }
 
-/* ---- svg: the runs' drawings one below the other ----------------------------------------------------------------- */
+/* ---- svg: the runs' drawings one below the other --------------------------------------------------------------- */
 
 static bool append_to_string(void *user, const char *text, size_t length) {
     sr__str_append(user, text, length);
@@ -57,12 +57,36 @@ static sr_status add_page(cli_report *report, const sr__str *svg, sr_error *err)
     return report->pages.failed ? sr__fail_memory(err) : SR_OK;
 }
 
-static sr_status draw(cli_report *report, const sr_run_result *result, sr_error *err) {
+/* The graph after a pass; after the last one as it was split. */
+static sr_status put_drawing(cli_report *report, const sr_run_result *result, int pass, sr_sink *sink, sr_error *err) {
+    return pass < SR_PASS_COUNT ? sr_report_steps_dot(result, pass, sink, err)
+                                : sr_report_dot(result, &report->text, sink, err);
+}
+
+/* One drawing, or with --steps one for every pass: the first of them. */
+static int first_drawing(const sr_run_result *result) { return result->steps != NULL ? 0 : SR_PASS_COUNT; }
+
+static int next_drawing(const sr_run_result *result, int pass) {
+    return pass < SR_PASS_COUNT && pass == sr_explainer_last_pass(result->steps) ? SR_PASS_COUNT : pass + 1;
+}
+
+static sr_status draw_memory(cli_report *report, const sr_run_result *result, sr_error *err) {
+    sr__str svg = {0};
+    sr_sink sink = {.write = append_to_string, .user = &svg};
+    sr_status status;
+    SR_TRY(sr_report_memory_svg(result, &sink, err));
+    SR_TRY(add_page(report, &svg, err));
+done:
+    sr__str_free(&svg);
+    return status;
+}
+
+static sr_status draw(cli_report *report, const sr_run_result *result, int pass, sr_error *err) {
     sr_status status;
     sr__str dot = {0};
     sr__str svg = {0};
     sr_sink sink = {.write = append_to_string, .user = &dot};
-    SR_TRY(sr_report_dot(result, &report->text, &sink, err));
+    SR_TRY(put_drawing(report, result, pass, &sink, err));
     SR_TRY(cli_render_svg(sr__str_text(&dot), dot.length, &svg, err));
     SR_TRY(add_page(report, &svg, err));
 done:
@@ -85,16 +109,32 @@ static sr_status write_pages(cli_report *report, sr_error *err) {
     return failed ? sr__fail_memory(err) : written ? SR_OK : sr__fail(err, SR_IO, "the report cannot be written");
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------------- */
+static sr_status draw_all(cli_report *report, const sr_run_result *result, sr_error *err) {
+    sr_status status = SR_OK;
+    if (report->options->format == CLI_SVG && report->options->memory) {
+        return draw_memory(report, result, err);
+    }
+    for (int pass = first_drawing(result); pass <= SR_PASS_COUNT && status == SR_OK;
+         pass = next_drawing(result, pass)) {
+        status = report->options->format == CLI_SVG ? draw(report, result, pass, err)
+                                                    : put_drawing(report, result, pass, report->sink, err);
+    }
+    return status;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------------ */
 
 sr_status cli_report_begin(cli_report *report, const sr_description *description, const cli_options *options,
                            sr_sink *sink, sr_error *err) {
-    *report = (cli_report){.options = options, .sink = sink};
+    *report = (cli_report){.options = options, .sink = sink, .description = description};
     report->text = (sr_report_options){.debug_level = options->debug_level,
                                        .color = wants_color(options),
                                        .unfold = options->unfold,
                                        .verbose = options->verbose,
                                        .lint = options->lint,
+                                       .brief = !options->debug_given &&
+                                                (options->explains.n > 0 || options->steps || options->memory),
+                                       .table = options->realloc_level > 0 || options->verbose,
                                        .width = columns(options)};
     sink->write(sink->user, "", 0); /* an output file is made even where there is nothing to say */
     switch (options->format) {
@@ -119,9 +159,8 @@ sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_err
     case CLI_JSONL:
         return sr_report_json_run(result, report->options->format == CLI_JSONL, first, report->sink, err);
     case CLI_DOT:
-        return sr_report_dot(result, &report->text, report->sink, err);
     case CLI_SVG:
-        return draw(report, result, err);
+        return draw_all(report, result, err);
     default:
         return sr__fail(err, SR_INTERNAL, "unknown format");
     }
@@ -138,7 +177,9 @@ sr_status cli_report_compare(cli_report *report, const sr_compare_result *result
 sr_status cli_report_end(cli_report *report, sr_error *err) {
     sr_status status = SR_OK;
     if (report->options->format == CLI_JSON || report->options->format == CLI_JSONL) {
-        status = sr_report_json_end(report->options->format == CLI_JSONL, report->sink, err);
+        status = sr_report_json_end(report->history, report->options->format == CLI_JSONL, report->sink, err);
+    } else if (report->options->format == CLI_TEXT && report->history != NULL) {
+        status = sr_report_text_end(report->history, report->description, &report->text, report->sink, err);
     } else if (report->options->format == CLI_SVG && report->pages.length > 0) {
         status = write_pages(report, err);
     }

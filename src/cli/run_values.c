@@ -10,9 +10,9 @@
 
 enum { LONGEST_NAME = 100 }; /* bytes of a tensor's name in a file's */
 
-/* ---- which tensors ---------------------------------------------------------------------------------------------- */
+/* ---- which tensors --------------------------------------------------------------------------------------------- */
 
-static bool is_asked_for(const sr_graph *graph, int32_t tensor, const char *text) {
+bool cli_tensor_is_meant(const sr_graph *graph, int32_t tensor, const char *text) {
     const sr_tensor *t = &graph->tensors[tensor];
     return sr_graph_find(graph, text) >= 0 ? strcmp(t->id, text) == 0 : strcmp(t->name, text) == 0;
 }
@@ -40,19 +40,25 @@ static const char *nearest_name(const sr_description *description, const char *t
     return near;
 }
 
+bool cli_tensor_occurs(const sr_description *description, const char *text) {
+    bool found = false;
+    for (int r = 0; r < sr_description_n_runs(description) && !found; r++) {
+        found = occurs(sr_description_run(description, r)->graph, text);
+    }
+    return found;
+}
+
+void cli_tell_no_tensor(const cli_session *session, const char *option, const char *text) {
+    const char *near = nearest_name(session->description, text);
+    cli_message("%s: %s: there is no tensor '%s'%s%s%s", session->file, option, text,
+                near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
 bool cli_values_check(cli_session *session) {
     const cli_options *options = session->options;
-    const sr_description *description = session->description;
     for (int i = 0; i < options->prints.n; i++) {
-        const char *text = options->prints.texts[i];
-        bool found = false;
-        for (int r = 0; r < sr_description_n_runs(description) && !found; r++) {
-            found = occurs(sr_description_run(description, r)->graph, text);
-        }
-        if (!found) {
-            const char *near = nearest_name(description, text);
-            cli_message("%s: --print: there is no tensor '%s'%s%s%s", session->file, text,
-                        near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+        if (!cli_tensor_occurs(session->description, options->prints.texts[i])) {
+            cli_tell_no_tensor(session, "--print", options->prints.texts[i]);
             return false;
         }
     }
@@ -76,13 +82,13 @@ static sr_status choose(cli_session *session, const sr_graph *graph, sr_error *e
     for (int32_t i = 0; i < graph->n_tensors; i++) {
         values->wanted[i] = prints->n == 0 && has_contents(&graph->tensors[i]);
         for (int k = 0; k < prints->n; k++) {
-            values->wanted[i] |= is_asked_for(graph, i, prints->texts[k]);
+            values->wanted[i] |= cli_tensor_is_meant(graph, i, prints->texts[k]);
         }
     }
     return SR_OK;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 /* "DIR/run0_0012_name.npy": run and node make it unique, the name is for people. */
 static void put_path(sr__str *path, const cli_session *session, const sr_tensor *t) {
@@ -124,7 +130,7 @@ static sr_status dump(const cli_session *session, const sr_value *value, sr_erro
     return status;
 }
 
-/* ---- taking ----------------------------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------------------------- */
 
 static sr_status take(cli_session *session, const sr_graph_view *view, int32_t tensor, sr_error *err) {
     cli_values *values = &session->values;

@@ -53,7 +53,7 @@ static void open_inline_object(sr__json *json, const char *key) {
     sr__json_object(json);
 }
 
-/* ---- begin and end ---------------------------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------------------------- */
 
 sr_status sr_report_json_begin(const sr_description *description, bool lines, sr_sink *sink, sr_error *err) {
     writer w;
@@ -83,20 +83,42 @@ sr_status sr_report_json_begin(const sr_description *description, bool lines, sr
     return writer_end(&w, err);
 }
 
-sr_status sr_report_json_end(bool lines, sr_sink *sink, sr_error *err) {
-    if (lines) {
+/* All runs together, where there were several on one scheduler. */
+static sr_status put_reallocations(writer *w, const sr_realloc_history *history, bool lines, sr_error *err) {
+    int n = 0;
+    if (history == NULL || sr_realloc_rows(history, &n) == NULL || n < 2) {
         return SR_OK;
     }
-    writer w;
-    writer_init(&w, sink, lines);
-    enter_runs(&w, true);
-    sr__json_end_array(&w.json);
-    sr__json_end_object(&w.json);
-    sr__str_puts(&w.out.text, "\n");
-    return writer_end(&w, err);
+    if (!lines) {
+        sr__json_key(&w->json, "reallocation");
+    }
+    sr__json_object(&w->json);
+    if (lines) {
+        put_string(&w->json, "type", "reallocation");
+    }
+    const sr_status status = sr__json_reallocations(&w->json, history, err);
+    sr__json_end_object(&w->json);
+    sr__str_puts(&w->out.text, lines ? "\n" : "");
+    return status;
 }
 
-/* ---- splits and copies ------------------------------------------------------------------------------------------ */
+sr_status sr_report_json_end(const sr_realloc_history *history, bool lines, sr_sink *sink, sr_error *err) {
+    writer w;
+    writer_init(&w, sink, lines);
+    if (!lines) {
+        enter_runs(&w, true);
+        sr__json_end_array(&w.json);
+    }
+    const sr_status status = put_reallocations(&w, history, lines, err);
+    if (!lines) {
+        sr__json_end_object(&w.json);
+        sr__str_puts(&w.out.text, "\n");
+    }
+    const sr_status written = writer_end(&w, status == SR_OK ? err : NULL);
+    return status != SR_OK ? status : written;
+}
+
+/* ---- splits and copies ----------------------------------------------------------------------------------------- */
 
 static void put_split(writer *w, const sr_layout *layout, const sr_split *split) {
     sr__json *json = &w->json;
@@ -164,7 +186,7 @@ static void put_copy_totals(writer *w, const sr_layout *layout, const sr__facts 
     sr__json_end_array(json);
 }
 
-/* ---- by tensor -------------------------------------------------------------------------------------------------- */
+/* ---- by tensor ------------------------------------------------------------------------------------------------- */
 
 typedef enum tensor_key { BACKEND_OF, CAUSE_OF, ADDRESS, CHUNK_OF } tensor_key;
 
@@ -234,7 +256,7 @@ static bool *find_chunked(const sr_layout *layout, bool *out_any) {
     return chunked;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 static void put_misfit_name(sr__json *json, const char *key, const sr_layout *layout, int32_t id) {
     char name[SR_MAX_NAME + 1];
@@ -293,7 +315,7 @@ static void put_memory(sr__json *json, const sr_layout *layout) {
     sr__json_end_array(json);
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------------------ */
+/* ---- a run ----------------------------------------------------------------------------------------------------- */
 
 static void put_error(sr__json *json, const sr_error *error) {
     open_inline_object(json, "error");
@@ -391,6 +413,10 @@ static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_
         }
     }
     sr__json_findings(json, &w->out, result->findings);
+    sr__json_explanations(json, &w->out, result);
+    sr__json_steps(json, &w->out, result);
+    sr__json_memory(json, &w->out, result);
+    sr__json_reallocation(json, result);
     if (sr_layout_has_splits(layout)) {
         if (status == SR_OK) {
             status = sr__json_executed(json, &w->out, result, err);

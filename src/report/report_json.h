@@ -12,6 +12,13 @@
 sr_status sr__json_executed(sr__json *json, sr__out *out, const sr_run_result *result, sr_error *err);
 /* The key "findings", where they were looked for. */
 void sr__json_findings(sr__json *json, sr__out *out, const sr_findings *findings);
+/* The keys "explanations", "steps", "memory", "reallocation", where the result has them. */
+void sr__json_explanations(sr__json *json, sr__out *out, const sr_run_result *result);
+void sr__json_steps(sr__json *json, sr__out *out, const sr_run_result *result);
+void sr__json_memory(sr__json *json, sr__out *out, const sr_run_result *result);
+void sr__json_reallocation(sr__json *json, const sr_run_result *result);
+/* The members of the reallocations of all runs together. */
+sr_status sr__json_reallocations(sr__json *json, const sr_realloc_history *history, sr_error *err);
 /* The key "compare". */
 void sr__json_compare(sr__json *json, sr__out *out, const sr_compare_result *result);
 

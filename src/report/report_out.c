@@ -29,7 +29,7 @@ sr_status sr__out_end(sr__out *out, sr_error *err) {
     return refused ? sr__fail(err, SR_IO, "the report cannot be written") : SR_OK;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 int sr__utf8_length(const char *text, size_t n) {
     const unsigned char *p = (const unsigned char *)text;
@@ -140,10 +140,15 @@ void sr__put_time(sr__str *s, uint64_t nanoseconds) {
     sr__str_printf(s, "%.*f %s", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[u].unit);
 }
 
-/* ---- the record ------------------------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------------------------ */
 
 const char *sr__backend_name(const sr_layout *layout, int backend) {
     return backend >= 0 && backend < layout->n_backends ? layout->backends[backend]->name : "none";
+}
+
+const char *sr__id_name(const sr_layout *layout, int32_t id, char name[SR_MAX_NAME + 1]) {
+    sr_layout_name(layout, id, name);
+    return name[0] != '\0' || id >= layout->graph->n_tensors ? name : layout->graph->tensors[id].id;
 }
 
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor) {
@@ -156,4 +161,45 @@ int sr__shown_dims(const sr_tensor *t) {
         n--;
     }
     return n;
+}
+
+void sr__put_shape(sr__str *s, const sr_tensor *t) {
+    const int n = sr__shown_dims(t);
+    sr__str_printf(s, "%s [", sr_type_get(t->type)->name);
+    for (int i = 0; i < n; i++) {
+        sr__str_printf(s, "%s%" PRId64, i > 0 ? " x " : "", t->ne[i]);
+    }
+    sr__str_puts(s, "]");
+}
+
+/* ---- wrapping -------------------------------------------------------------------------------------------------- */
+
+void sr__put_wrapped(sr__str *s, const char *text, int column, int indent, int width) {
+    sr__str safe = {0};
+    bool first = true; /* on its line: a word that does not fit anywhere stands alone */
+    sr__put_name(&safe, text);
+    for (const char *p = sr__str_text(&safe); *p != '\0';) {
+        const size_t n = strcspn(p, " ");
+        int columns = 0;
+        for (size_t i = 0; i < n; i++) {
+            columns += ((unsigned char)p[i] & 0xC0) != 0x80;
+        }
+        if (!first && column + 1 + columns > width) {
+            sr__str_puts(s, "\n");
+            sr__put_spaces(s, indent);
+            column = indent;
+            first = true;
+        }
+        if (!first) {
+            sr__str_puts(s, " ");
+            column++;
+        }
+        sr__str_append(s, p, n);
+        column += columns;
+        first = false;
+        p += n + strspn(p + n, " ");
+    }
+    sr__str_puts(s, "\n");
+    s->failed |= safe.failed;
+    sr__str_free(&safe);
 }

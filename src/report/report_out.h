@@ -54,6 +54,15 @@ bool sr__is_output(const sr_graph *graph, int32_t tensor);
 int sr__shown_dims(const sr_tensor *t);
 /* "431 us", "12.3 ms", "1.23 s" */
 void sr__put_time(sr__str *s, uint64_t nanoseconds);
+/*
+ * Text broken at spaces to fit the width: the first line begins at `column`, where the writer stands, further ones are
+ * indented to `indent`.  Ends with a newline.  Names in it are made safe to show.
+ */
+void sr__put_wrapped(sr__str *s, const char *text, int column, int indent, int width);
+/* Name of a view id, the tensor's own id where that is empty; written into `name` or borrowed. */
+const char *sr__id_name(const sr_layout *layout, int32_t id, char name[SR_MAX_NAME + 1]);
+/* "f32 [64 x 8]" */
+void sr__put_shape(sr__str *s, const sr_tensor *t);
 /* The buffer a tensor is pre-allocated in, its root's for a view, or NULL. */
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor);
 

@@ -8,7 +8,7 @@
 
 #include "report/report_text.h"
 
-/* ---- colours ---------------------------------------------------------------------------------------------------- */
+/* ---- colours --------------------------------------------------------------------------------------------------- */
 
 void sr__style_on(sr__str *s, const sr_report_options *options, sr__style style) {
     static const char *const codes[] = {"\x1b[1m", "\x1b[2m", "\x1b[1;31m"};
@@ -31,7 +31,7 @@ void sr__style_off(sr__str *s, const sr_report_options *options) {
     }
 }
 
-/* ---- header ----------------------------------------------------------------------------------------------------- */
+/* ---- header ---------------------------------------------------------------------------------------------------- */
 
 void sr__text_wrapped(sr__str *s, const char *text, int indent, int width) {
     int column = 0;
@@ -81,7 +81,7 @@ sr_status sr_report_text_begin(const sr_description *description, const sr_repor
     return sr__out_end(&out, err);
 }
 
-/* ---- summary ---------------------------------------------------------------------------------------------------- */
+/* ---- summary --------------------------------------------------------------------------------------------------- */
 
 void sr__text_title(sr__str *s, const sr_run_result *result, const sr_report_options *options) {
     const sr_run *run = result->run;
@@ -226,7 +226,7 @@ static void put_pairs(sr__text *text) {
     }
 }
 
-/* ---- errors ----------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 static void put_key(sr__str *s, const char *key, int width) {
     sr__str_puts(s, "        ");
@@ -263,7 +263,7 @@ void sr__text_error(sr__str *s, const sr_error *error, const sr_report_options *
     }
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------------------ */
+/* ---- a run ----------------------------------------------------------------------------------------------------- */
 
 static int backend_width(const sr_layout *layout) {
     int width = 4;
@@ -272,6 +272,27 @@ static int backend_width(const sr_layout *layout) {
         width = n > width ? n : width;
     }
     return width;
+}
+
+/* Splits, nodes, leafs, memory; brief: only what was asked for, and splits after the passes that led to them. */
+static void put_lists(sr__text *text, const sr_run_result *result) {
+    const sr_report_options *options = text->options;
+    sr_report_options splits = *options;
+    splits.debug_level = options->brief ? 1 : options->debug_level;
+    text->options = &splits;
+    if (options->debug_level > 0 && (!options->brief || result->steps != NULL)) {
+        sr__text_splits(text);
+    }
+    if (options->debug_level > 1 && options->verbose) {
+        sr__text_leafs(text);
+    }
+    text->options = options;
+    if (result->memory != NULL) {
+        sr__text_memory(text, result->memory);
+    }
+    if (result->n_copies > 0) {
+        sr__text_copies(text, result);
+    }
 }
 
 static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out,
@@ -290,18 +311,19 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
     put_totals_line(&text);
     put_backend_table(&text);
     put_pairs(&text);
+    if (result->reallocation != NULL) {
+        sr__text_reallocation(&text, result->reallocation);
+    }
     sr__text_findings(result, options, &out->text);
     if (options->verbose) {
         sr__str_printf(&out->text, "    seconds   split %.6f   allocate %.6f   compute %.6f\n", layout->seconds_split,
                        layout->seconds_allocate, layout->seconds_compute);
     }
     status = sr__text_executed(&text, result, err);
-    if (options->debug_level > 0) {
-        sr__text_splits(&text);
+    if (status == SR_OK && result->steps != NULL) {
+        status = sr__text_steps(out, result, options, err);
     }
-    if (options->debug_level > 1 && options->verbose) {
-        sr__text_leafs(&text);
-    }
+    put_lists(&text, result);
     sr__facts_free(&facts);
     return status;
 }
@@ -322,7 +344,11 @@ sr_status sr_report_text_run(const sr_run_result *result, const sr_report_option
             sr__str_puts(&out.text, "   nothing to schedule\n");
         }
         sr__text_findings(result, options, &out.text);
+        if (result->steps != NULL) {
+            status = sr__text_steps(&out, result, options, err);
+        }
     }
+    sr__text_explanations(&out, result, options);
     if (status == SR_OK) {
         status = sr__text_values(result, options, &out, err);
     }

@@ -40,6 +40,13 @@ void sr__text_findings(const sr_run_result *result, const sr_report_options *opt
 sr_status sr__text_executed(sr__text *text, const sr_run_result *result, sr_error *err);
 /* The values that were asked for. */
 sr_status sr__text_values(const sr_run_result *result, const sr_report_options *options, sr__out *out, sr_error *err);
+void sr__text_explanations(sr__out *out, const sr_run_result *result, const sr_report_options *options);
+/* The nodes after each pass. */
+sr_status sr__text_steps(sr__out *out, const sr_run_result *result, const sr_report_options *options, sr_error *err);
+void sr__text_memory(sr__text *text, const sr_memory_plan *plan);
+void sr__text_copies(sr__text *text, const sr_run_result *result);
+/* Why memory was planned again, and what to do; nothing of a first allocation, or where a plan serves. */
+void sr__text_reallocation(sr__text *text, const sr_reallocation *reallocation);
 void sr__text_splits(sr__text *text);
 /* Verbose only: every leaf, where it is and why. */
 void sr__text_leafs(sr__text *text);

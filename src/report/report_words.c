@@ -4,8 +4,7 @@
  * Layer: report.  The words come from the record alone (decisions, splits, misfit); docs/causes.md tells the rules
  * behind them.
  */
-#include <inttypes.h>
-
+#include "analyze/realloc_impl.h"
 #include "report/report_facts.h"
 
 static const char *type_name(const sr_layout *layout, int32_t tensor) {
@@ -172,7 +171,7 @@ void sr__put_cause_words(sr__str *s, const sr_layout *layout, const sr__facts *f
     }
 }
 
-/* ---- splits ----------------------------------------------------------------------------------------------------- */
+/* ---- splits ---------------------------------------------------------------------------------------------------- */
 
 void sr__put_split_words(sr__str *s, const sr_layout *layout, const sr_split *split) {
     switch (split->because) {
@@ -193,70 +192,12 @@ void sr__put_split_words(sr__str *s, const sr_layout *layout, const sr_split *sp
     }
 }
 
-/* ---- reallocation ----------------------------------------------------------------------------------------------- */
-
-static void put_sizes(sr__str *s, const sr_misfit *m) {
-    if (m->new_size > m->old_size && m->old_size >= 0) {
-        sr__str_puts(s, " needs ");
-        sr__put_bytes(s, (uint64_t)m->new_size);
-        sr__str_puts(s, ", ");
-        sr__put_bytes(s, (uint64_t)m->old_size);
-        sr__str_puts(s, " were planned");
-    } else {
-        sr__str_puts(s, " does not fit its plan");
-    }
-}
-
-static void put_view_name(sr__str *s, const sr_layout *layout, int32_t id) {
-    char name[SR_MAX_NAME + 1] = "?";
-    if (id >= 0) {
-        sr_layout_name(layout, id, name);
-    }
-    sr__put_name(s, name);
-}
-
-/* Plans are compared position by position: what stands there now may be another tensor than before. */
-static void put_moved(sr__str *s, const sr_layout *layout, const sr_misfit *m) {
-    sr__str_printf(s, "%s %d", m->is_leaf ? "leaf" : "position", (int)m->position);
-    if (m->node >= 0) {
-        sr__str_puts(s, ", ");
-        put_view_name(s, layout, m->node);
-        sr__str_puts(s, ",");
-    }
-    sr__str_puts(s, " is on ");
-    sr__put_name(s, sr__backend_name(layout, (int)m->new_size));
-    sr__str_puts(s, ", was on ");
-    sr__put_name(s, sr__backend_name(layout, (int)m->old_size));
-}
+/* ---- reallocation ---------------------------------------------------------------------------------------------- */
 
 void sr__put_misfit_words(sr__str *s, const sr_layout *layout) {
-    const sr_misfit *m = &layout->misfit;
-    if (layout->first_allocation) {
-        sr__str_puts(s, "first allocation");
-        return;
-    }
-    switch (m->kind) {
-    case SR_MISFIT_NONE:
-        break;
-    case SR_MISFIT_NODES:
-    case SR_MISFIT_LEAFS:
-        sr__str_printf(s, "%" PRId64 " %s instead of %" PRId64, m->new_size,
-                       m->kind == SR_MISFIT_NODES ? "nodes with copies" : "leafs", m->old_size);
-        break;
-    case SR_MISFIT_NODE:
-        sr__str_puts(s, "node ");
-        put_view_name(s, layout, m->node);
-        put_sizes(s, m);
-        break;
-    case SR_MISFIT_SOURCE:
-        sr__str_puts(s, "source ");
-        put_view_name(s, layout, m->source_id);
-        sr__str_puts(s, " of ");
-        put_view_name(s, layout, m->node);
-        put_sizes(s, m);
-        break;
-    case SR_MISFIT_BACKEND_IDS:
-        put_moved(s, layout, m);
-        break;
-    }
+    sr__str words = {0};
+    sr__put_misfit(&words, layout);
+    sr__put_name(s, sr__str_text(&words));
+    s->failed |= words.failed;
+    sr__str_free(&words);
 }

@@ -60,7 +60,7 @@ static void free_written(written *w) {
     free(w->plain);
 }
 
-/* ---- one passage ------------------------------------------------------------------------------------------------- */
+/* ---- one passage ----------------------------------------------------------------------------------------------- */
 
 static sr_status make_sched(const sr_description *d, sr_sched **sched, sr_error *err) {
     const sr_machine *machine = sr_description_machine(d);
@@ -126,8 +126,8 @@ static sr_status all_runs(sr_description *d, written *w, sr_error *err) {
             goto done;
         }
     }
-    SR_TRY(sr_report_json_end(false, &to_json, err));
-    SR_TRY(sr_report_json_end(true, &to_lines, err));
+    SR_TRY(sr_report_json_end(NULL, false, &to_json, err));
+    SR_TRY(sr_report_json_end(NULL, true, &to_lines, err));
     status = first;
 done:
     sr_sched_free(sched);
@@ -145,7 +145,7 @@ done:
     return status;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------------------------- */
 
 static bool same_text(const sr__str *a, const sr__str *b) { return strcmp(sr__str_text(a), sr__str_text(b)) == 0; }
 

@@ -103,7 +103,7 @@ static void test_executed(void **state) {
     ASSERT_OK(sr_report_json_begin(c.e.description, false, &c.sink, &err), &err);
     ASSERT_OK(sr_report_json_run(&c.result, false, true, &c.sink, &err), &err);
     ASSERT_OK(sr_report_json_run(&c.result, false, false, &c.sink, &err), &err);
-    ASSERT_OK(sr_report_json_end(false, &c.sink, &err), &err);
+    ASSERT_OK(sr_report_json_end(NULL, false, &c.sink, &err), &err);
     cJSON *report = parse_valid(sr__str_text(&c.text), "#");
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report, "runs"), 1);
     const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(run, "outputs");

@@ -1,0 +1,191 @@
+/*
+ * report_json_realloc.c - why memory was planned again, as JSON: of a run, and of all runs together.
+ *
+ * Layer: report.
+ */
+#include "report/report_json.h"
+
+static void put_string(sr__json *json, const char *key, const char *value) {
+    sr__json_key(json, key);
+    sr__json_string(json, value);
+}
+
+static void put_int(sr__json *json, const char *key, int64_t value) {
+    sr__json_key(json, key);
+    sr__json_int(json, value);
+}
+
+static void put_bool(sr__json *json, const char *key, bool value) {
+    sr__json_key(json, key);
+    sr__json_bool(json, value);
+}
+
+/* Where there is something to say. */
+static void put_words(sr__json *json, const char *key, const char *words) {
+    if (words[0] != '\0') {
+        put_string(json, key, words);
+    }
+}
+
+static void put_topology(sr__json *json, int topology) {
+    char name[16];
+    if (topology >= 0) {
+        sr_topology_name(topology, name);
+        put_string(json, "topology", name);
+    }
+}
+
+static void put_sizes(sr__json *json, const char *key, const size_t *sizes, int n) {
+    sr__json_key(json, key);
+    sr__json_array(json);
+    for (int i = 0; i < n; i++) {
+        sr__json_int(json, (int64_t)sizes[i]);
+    }
+    sr__json_end_array(json);
+}
+
+static void put_buffer(sr__json *json, const sr_layout *layout, const sr_realloc_buffer *buffer) {
+    sr__json_inline(json);
+    sr__json_object(json);
+    put_string(json, "buffer_type", layout->buffer_types[buffer->backend]->name);
+    put_string(json, "backend", layout->backends[buffer->backend]->name);
+    put_int(json, "before", (int64_t)buffer->before);
+    put_int(json, "after", (int64_t)buffer->after);
+    put_sizes(json, "chunks_before", buffer->chunks_before, buffer->n_before);
+    put_sizes(json, "chunks_after", buffer->chunks_after, buffer->n_after);
+    put_bool(json, "grew", buffer->grew);
+    if (buffer->peak_at != NULL) {
+        put_int(json, "peak", (int64_t)buffer->most_live);
+        put_string(json, "peak_at", buffer->peak_at);
+        sr__json_key(json, "owners");
+        sr__json_array(json);
+        for (int i = 0; i < buffer->n_owners; i++) {
+            sr__json_object(json);
+            put_string(json, "tensor", buffer->owners[i]);
+            put_int(json, "size", (int64_t)buffer->owner_bytes[i]);
+            sr__json_end_object(json);
+        }
+        sr__json_end_array(json);
+        put_int(json, "n_alive", buffer->n_alive);
+    }
+    sr__json_end_object(json);
+}
+
+static void put_line(sr__json *json, const sr_layout *layout, const sr_realloc_line *line) {
+    static const char *const sides[] = {"old", "both", "new"};
+    sr__json_inline(json);
+    sr__json_object(json);
+    put_string(json, "side", sides[line->side + 1]);
+    if (line->position >= 0) {
+        put_int(json, "position", line->position);
+    }
+    if (line->source >= 0) {
+        put_int(json, "source", line->source);
+    }
+    put_string(json, "op", line->op);
+    put_string(json, "name", line->name);
+    put_string(json, "shape", line->shape);
+    put_int(json, "bytes", (int64_t)line->bytes);
+    put_string(json, "backend", sr__backend_name(layout, line->backend));
+    sr__json_end_object(json);
+}
+
+static void put_difference(sr__json *json, const sr_layout *layout, const sr_reallocation *r) {
+    if (r->n_lines == 0) {
+        return;
+    }
+    sr__json_key(json, "difference");
+    sr__json_object(json);
+    put_string(json, "of", r->compared);
+    put_int(json, "with_run", r->compared_with);
+    sr__json_key(json, "lines");
+    sr__json_array(json);
+    for (int i = 0; i < r->n_lines; i++) {
+        put_line(json, layout, &r->lines[i]);
+    }
+    sr__json_end_array(json);
+    sr__json_end_object(json);
+}
+
+static void put_reuses(sr__json *json, const sr_reallocation *r) {
+    if (r->n_reuses_found == 0) {
+        return;
+    }
+    sr__json_key(json, "kept_although");
+    sr__json_array(json);
+    for (int i = 0; i < r->n_reuses; i++) {
+        sr__json_inline(json);
+        sr__json_object(json);
+        put_string(json, "kind", sr_reuse_kind_name(r->reuses[i].kind));
+        put_string(json, "tensor", r->reuses[i].tensor);
+        if (r->reuses[i].other != NULL) {
+            put_string(json, "other", r->reuses[i].other);
+        }
+        put_string(json, "text", r->reuses[i].text);
+        sr__json_end_object(json);
+    }
+    sr__json_end_array(json);
+    put_int(json, "n_kept_although", r->n_reuses_found);
+    put_bool(json, "harmful", r->harmful);
+}
+
+void sr__json_reallocation(sr__json *json, const sr_run_result *result) {
+    const sr_reallocation *r = result->reallocation;
+    if (r == NULL) {
+        return;
+    }
+    sr__json_key(json, "reallocation");
+    sr__json_object(json);
+    put_bool(json, "replanned", r->replanned);
+    put_bool(json, "first", r->first);
+    put_topology(json, r->topology);
+    if (r->plan_of >= 0) {
+        put_int(json, "plan_of", r->plan_of);
+    }
+    put_words(json, "reason", r->reason);
+    put_words(json, "expectation", r->expectation);
+    sr__json_key(json, "buffers");
+    sr__json_array(json);
+    for (int i = 0; i < r->n_buffers; i++) {
+        put_buffer(json, result->layout, &r->buffers[i]);
+    }
+    sr__json_end_array(json);
+    put_difference(json, result->layout, r);
+    put_reuses(json, r);
+    put_words(json, "hint", r->hint);
+    sr__json_end_object(json);
+}
+
+/* ---- all runs -------------------------------------------------------------------------------------------------- */
+
+sr_status sr__json_reallocations(sr__json *json, const sr_realloc_history *history, sr_error *err) {
+    sr_realloc_summary summary;
+    int n = 0;
+    const sr_realloc_row *rows = sr_realloc_rows(history, &n);
+    const sr_status status = sr_realloc_summarize(history, &summary, err);
+    if (status != SR_OK) {
+        return status;
+    }
+    put_int(json, "n_reallocated", summary.n_reallocated);
+    put_int(json, "n_unexpected", summary.n_unexpected);
+    put_int(json, "n_topologies", summary.n_topologies);
+    put_bool(json, "alternating", summary.alternating);
+    put_words(json, "message", summary.message);
+    put_words(json, "hint", summary.hint);
+    sr__json_key(json, "runs");
+    sr__json_array(json);
+    for (int i = 0; i < n; i++) {
+        sr__json_inline(json);
+        sr__json_object(json);
+        put_int(json, "run", rows[i].run);
+        put_topology(json, rows[i].topology);
+        put_bool(json, "replanned", rows[i].replanned);
+        put_bool(json, "reallocated", rows[i].reallocated);
+        put_bool(json, "unexpected", rows[i].unexpected);
+        put_words(json, "reason", rows[i].reason);
+        sr__json_end_object(json);
+    }
+    sr__json_end_array(json);
+    sr_realloc_summary_clear(&summary);
+    return SR_OK;
+}
