@@ -96,7 +96,8 @@ static piece *tree_of(const sr__accesses *a, int user, bool write) {
 
 static void lift(int32_t *value, int32_t to) { *value = to > *value ? to : *value; }
 
-void sr__accesses_record(sr__accesses *a, int user, bool write, int32_t memory, size_t begin, size_t end, int32_t time) {
+void sr__accesses_record(sr__accesses *a, int user, bool write, int32_t memory, size_t begin, size_t end,
+                         int32_t time) {
     piece *tree = tree_of(a, user, write);
     size_t left = find_bound(a, memory, begin) + a->n_leaves, right = find_bound(a, memory, end) + a->n_leaves;
     const size_t first = left, last = right - 1;

@@ -6,7 +6,7 @@
  */
 #include "analyze/arrange.h"
 
-/* ---- a lower bound ------------------------------------------------------------------------------------------------------- */
+/* ---- a lower bound --------------------------------------------------------------------------------------------- */
 
 /* The changes on the way to a node, at least, and the backends on which it can be with so many. */
 typedef struct reach { int32_t changes; sr__backends with; } reach;
@@ -67,7 +67,7 @@ bool sr__arrange_bound(const sr_graph *graph, const sr__backends *allowed, int32
     return true;
 }
 
-/* ---- heaps ------------------------------------------------------------------------------------------------------------------ */
+/* ---- heaps ----------------------------------------------------------------------------------------------------- */
 
 /* Positions by a key, the least first.  What was taken elsewhere stays until it comes to the top. */
 typedef struct entry { int64_t key; int32_t position; } entry;
@@ -111,7 +111,7 @@ static const entry *heap_top(heap *h, const bool *taken) {
     return h->n > 0 ? &h->items[0] : NULL;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
 
 /* The state of sr__arrange. */
 typedef struct walk {
@@ -177,8 +177,9 @@ static bool make_ready(walk *w, int32_t position) {
         return heap_push(&w->ready[w->a->n_backends], position, position);
     }
     for (int b = 0; b < w->a->n_backends; b++) {
-        if ((allowed >> b & 1) && (!heap_push(&w->ready[b], position, position) ||
-                                   !heap_push(&w->urgent[b], position - (int64_t)w->ahead[position] * INT32_MAX, position))) {
+        if ((allowed >> b & 1) &&
+            (!heap_push(&w->ready[b], position, position) ||
+             !heap_push(&w->urgent[b], position - (int64_t)w->ahead[position] * INT32_MAX, position))) {
             return false;
         }
     }
@@ -198,6 +199,7 @@ static bool take(walk *w, int32_t position) {
 
 static void change_to(walk *w, int backend) {
     w->a->n_runs += backend != w->current;
+    w->a->began = w->a->began < 0 ? backend : w->a->began;
     w->current = backend;
 }
 
@@ -260,6 +262,52 @@ static bool run(walk *w, int first) {
     return ok;
 }
 
+/*
+ * Views are ready as soon as what they show is, or from the start: they go to just before the first node that needs
+ * them, unneeded ones to the end.  order and stack have n_nodes places; placed is all false.
+ */
+static void place_views(const sr__arrangement *a, int32_t *order, int32_t *stack, bool *placed) {
+    const sr__dependences *d = a->dependences;
+    int32_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t i = 0; i < d->n_nodes; i++) {
+            int32_t depth = 0;
+            if (placed[a->order[i]] || (pass == 0 && a->allowed[a->order[i]] == 0)) {
+                continue;
+            }
+            stack[depth++] = a->order[i];
+            while (depth > 0) {
+                const int32_t top = stack[depth - 1];
+                int32_t next = -1;
+                for (int32_t k = d->begin[top]; k < d->begin[top + 1] && next < 0; k++) {
+                    next = placed[d->on[k]] ? -1 : d->on[k];
+                }
+                if (next >= 0) {
+                    stack[depth++] = next;
+                } else {
+                    placed[top] = true;
+                    order[n++] = top;
+                    depth--;
+                }
+            }
+        }
+    }
+}
+
+static bool settle_views(walk *w) {
+    const size_t n = (size_t)w->a->dependences->n_nodes;
+    int32_t *order = sr__malloc((n + 1) * sizeof(*order)), *stack = sr__malloc((n + 1) * sizeof(*stack));
+    const bool ok = order && stack;
+    memset(w->taken, 0, n * sizeof(*w->taken));
+    if (ok) {
+        place_views(w->a, order, stack, w->taken);
+        memcpy(w->a->order, order, n * sizeof(*order));
+    }
+    sr__free(order);
+    sr__free(stack);
+    return ok;
+}
+
 static void walk_free(walk *w) {
     for (int b = 0; b <= w->a->n_backends; b++) {
         sr__free(w->ready ? w->ready[b].items : NULL);
@@ -278,13 +326,14 @@ bool sr__arrange(sr__arrangement *a, int first) {
     const size_t n = (size_t)a->dependences->n_nodes + 1;
     walk w = {.a = a, .current = -1};
     a->n_runs = 0;
+    a->began = -1;
     w.waits_for = sr__malloc(n * sizeof(*w.waits_for));
     w.ahead = sr__calloc(n, sizeof(*w.ahead));
     w.taken = sr__calloc(n, sizeof(*w.taken));
     w.ready = sr__calloc((size_t)a->n_backends + 1, sizeof(*w.ready));
     w.urgent = sr__calloc((size_t)a->n_backends + 1, sizeof(*w.urgent));
     const bool ok = w.waits_for && w.ahead && w.taken && w.ready && w.urgent && find_waiting(&w) && find_ahead(&w) &&
-                    run(&w, first);
+                    run(&w, first) && settle_views(&w);
     walk_free(&w);
     return ok;
 }

@@ -24,6 +24,7 @@ typedef struct sr__arrangement {
     int32_t n_fixed;
     int32_t *order;          /* positions in their new order; n_nodes places, filled in */
     int32_t n_runs;          /* filled in: groups of neighbours on one backend */
+    int began;               /* filled in: the backend of the first group, -1: there is none */
 } sr__arrangement;
 
 /* The fewest groups that the backends and the dependences of data alone allow: never more than there must be. */

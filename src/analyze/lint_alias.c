@@ -76,9 +76,10 @@ static bool hint(const sr_layout *layout, const group *g, sr_finding *finding) {
                                 "stored on %s", node, name, root, g->op, node, name, root,
                                 layout->backends[g->backend]->name);
     }
-    return sr__finding_hint(finding, "no backend here both reaches %s memory and runs this %s: have '%s' stored on %s, or "
-                            "write to a copy of it that is computed there", g->type->name, g->op, root,
-                            layout->backends[g->backend]->name);
+    return sr__finding_hint(finding,
+                            "no backend here both reaches %s memory and runs this %s: have '%s' stored on %s, or "
+                            "write to a copy of it that is computed there",
+                            g->type->name, g->op, root, layout->backends[g->backend]->name);
 }
 
 static bool say(const sr_layout *layout, const group *g, sr_finding *finding) {
@@ -89,18 +90,18 @@ static bool say(const sr_layout *layout, const group *g, sr_finding *finding) {
     const char *cause = sr_cause_name(layout->cause_of[g->first]);
     char more[64] = "";
     if (g->n > 1) {
-        snprintf(more, sizeof(more), " (and %d more nodes likewise)", (int)g->n - 1);
+        snprintf(more, sizeof(more), " (and %d more node%s likewise)", (int)g->n - 1, g->n == 2 ? "" : "s");
     }
     finding->bytes = g->bytes;
     return (root == g->first
                 ? sr__finding_say(finding, "%s '%s' runs on %s (%s), but its own memory is %s, which %s cannot reach%s",
                                   g->op, node, backend, cause, g->type->name, backend, more)
-                : sr__finding_say(finding, "%s '%s' runs on %s (%s), but writes into '%s', which is stored in %s memory "
-                                  "that %s cannot reach: inputs are copied between backends, results are not%s", g->op,
-                                  node, backend, cause, sr__label(graph, root), g->type->name, backend, more)) &&
+                : sr__finding_say(finding,
+                                  "%s '%s' runs on %s (%s), but writes into '%s', which is stored in %s memory "
+                                  "that %s cannot reach: inputs are copied between backends, results are not%s",
+                                  g->op, node, backend, cause, sr__label(graph, root), g->type->name, backend, more)) &&
            sr__finding_text(finding, "op", g->op) && sr__finding_text(finding, "node", node) &&
-           sr__finding_text(finding, "backend", backend) &&
-           sr__finding_text(finding, "root", sr__label(graph, root)) &&
+           sr__finding_text(finding, "backend", backend) && sr__finding_text(finding, "root", sr__label(graph, root)) &&
            sr__finding_text(finding, "buffer_type", g->type->name) && sr__finding_number(finding, "count", g->n) &&
            hint(layout, g, finding);
 }

@@ -49,14 +49,18 @@ static bool say(const sr_layout *layout, const pair *p, int from, int to, sr_fin
     sr__format_bytes(p->bytes, total);
     sr__format_bytes(graph->tensors[p->largest].nbytes, largest);
     finding->bytes = p->bytes;
-    return sr__finding_say(finding, "%s in %d cop%s from %s to %s go through the host in every evaluation, as neither "
-                           "reads the other's memory and they have no copy of their own; the largest is '%s' (%s, split "
-                           "%d)", total, (int)p->n, p->n == 1 ? "y" : "ies", a, b, sr__label(graph, p->largest), largest,
+    return sr__finding_say(finding,
+                           "%s in %d cop%s from %s to %s go through the host in every evaluation, as neither "
+                           "reads the other's memory and they have no copy of their own; the largest is '%s' (%s, "
+                           "split %d)",
+                           total, (int)p->n, p->n == 1 ? "y" : "ies", a, b, sr__label(graph, p->largest), largest,
                            (int)p->split) &&
            sr__finding_text(finding, "from", a) && sr__finding_text(finding, "to", b) &&
            sr__finding_number(finding, "count", p->n) &&
-           sr__finding_hint(finding, "cut the graph elsewhere, so that less crosses from %s to %s, keep what alternates "
-                            "between them on one, or drive both with one driver", a, b);
+           sr__finding_hint(finding,
+                            "cut the graph elsewhere, so that less crosses from %s to %s, keep what alternates "
+                            "between them on one, or drive both with one driver",
+                            a, b);
 }
 
 sr_status sr__lint_host_bounce(const sr_lint_input *input, sr_findings *findings, sr_error *err) {

@@ -1,9 +1,9 @@
 /*
  * lint_imbalance.c - finding `imbalance`: a device that takes part for next to nothing, and splits of a single node.
  *
- * Layer: analyze.  The number of splits is blind to what is in them.  A GPU with less than a twentieth of the operations
- * costs its copies and waits without helping; where most splits hold one node, the graph goes to and fro.  What the CPU
- * has to do is not judged: it always has some.
+ * Layer: analyze.  The number of splits is blind to what is in them.  A GPU with less than a twentieth of the
+ * operations costs its copies and waits without helping; where most splits hold one node, the graph goes to and fro.
+ * What the CPU has to do is not judged: it always has some.
  */
 #include <stdio.h>
 
@@ -74,7 +74,7 @@ static void put_shares(sr__str *s, const sr_layout *layout, const share *shares,
     }
 }
 
-/* ---- a device that takes part for next to nothing -------------------------------------------------------------------------- */
+/* ---- a device that takes part for next to nothing -------------------------------------------------------------- */
 
 static bool is_idle(const sr_layout *layout, const share *own, const share *total, int backend) {
     const sr_device_type type = layout->backends[backend]->device->type;
@@ -104,7 +104,7 @@ static bool report_idle(const sr_layout *layout, const share *shares, const shar
            sr__finding_hint(finding, "give %s more of the weights, or none, and leave it out of the machine", name);
 }
 
-/* ---- splits of a single node ------------------------------------------------------------------------------------------------- */
+/* ---- splits of a single node ----------------------------------------------------------------------------------- */
 
 static bool name_single(const sr_layout *layout, sr_finding *finding) {
     const sr_graph *graph = layout->graph;
@@ -131,13 +131,14 @@ static bool report_single(const sr_layout *layout, const share *total, int32_t s
     char copied[16];
     sr__format_bytes(total->copied, copied);
     finding->bytes = total->copied;
-    return sr__finding_say(finding, "%d of %d splits hold a single node, the first of them '%s'; all splits together copy "
-                           "%s; %s", (int)single, (int)layout->n_splits,
-                           finding->n_tensors > 0 ? finding->tensors[0] : "", copied, text) &&
-           sr__finding_number(finding, "single", single) &&
-           sr__finding_number(finding, "n_splits", layout->n_splits) &&
+    return sr__finding_say(finding,
+                           "%d of %d splits hold a single node, the first of them '%s'; all splits together copy "
+                           "%s; %s",
+                           (int)single, (int)layout->n_splits, finding->n_tensors > 0 ? finding->tensors[0] : "",
+                           copied, text) &&
+           sr__finding_number(finding, "single", single) && sr__finding_number(finding, "n_splits", layout->n_splits) &&
            sr__finding_hint(finding, "see why these nodes leave their neighbours' backend (-e NODE): an op that it "
-                            "refuses, a weight elsewhere, or an order of nodes that alternates");
+                                     "refuses, a weight elsewhere, or an order of nodes that alternates");
 }
 
 sr_status sr__lint_imbalance(const sr_lint_input *input, sr_findings *findings, sr_error *err) {

@@ -1,5 +1,6 @@
 /*
- * lint_late_input.c - finding `late-input`: inputs that keep a split waiting although its first node could have started.
+ * lint_late_input.c - finding `late-input`: inputs that keep a split waiting although its first node could have
+ * started.
  *
  * Layer: analyze.  All inputs of a split are copied before its first node runs.  Where later nodes of the split read
  * what was computed after everything that the first node needs, the first node waits for them.  Two cases are told of:
@@ -37,7 +38,7 @@ typedef struct search {
     bool *saved;       /* by input: all who read it in its split move */
 } search;
 
-/* ---- when things are there ------------------------------------------------------------------------------------------------ */
+/* ---- when things are there ------------------------------------------------------------------------------------- */
 
 /* Position of the node that computes a tensor, seen through views; -1 for what is there from the start. */
 static int32_t computed_at(const sr_graph *graph, int32_t tensor) {
@@ -71,7 +72,7 @@ static int32_t ready_at(const sr_graph *graph, int32_t node) {
     return ready;
 }
 
-/* ---- who reads them --------------------------------------------------------------------------------------------------------- */
+/* ---- who reads them -------------------------------------------------------------------------------------------- */
 
 static bool is_tied(int cause) {
     return cause == SR_CAUSE_USER || cause == SR_CAUSE_DST || cause == SR_CAUSE_VSRC || cause == SR_CAUSE_INPUT ||
@@ -108,8 +109,8 @@ static bool could_move(search *s, const sr_split *split, int32_t node, int32_t r
 }
 
 /*
- * Which readers could stand before the split, and which late inputs that would save.  What they compute becomes an input
- * where others of the split read it; false unless more is saved than that.
+ * Which readers could stand before the split, and which late inputs that would save.  What they compute becomes an
+ * input where others of the split read it; false unless more is saved than that.
  */
 static bool find_movable(search *s, const sr_split *split, int32_t first, int32_t ready) {
     const sr_graph *graph = s->layout->graph;
@@ -141,7 +142,7 @@ static bool find_movable(search *s, const sr_split *split, int32_t first, int32_
     return gain > 0;
 }
 
-/* ---- names that repeat ------------------------------------------------------------------------------------------------------ */
+/* ---- names that repeat ----------------------------------------------------------------------------------------- */
 
 /*
  * How many computed inputs have the name of an earlier one that another node computed.  User inputs of one name are
@@ -170,7 +171,7 @@ static bool count_repeated(const sr_layout *layout, const sr_split *split, int32
     return ok;
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------------------------- */
+/* ---- gathering ------------------------------------------------------------------------------------------------- */
 
 static tally *tally_of(search *s, const sr_split *split, int32_t index) {
     tally *t = &s->tallies[split->backend];
@@ -264,13 +265,15 @@ static bool look_at_split(search *s, int32_t index) {
            (note_late(s, index, first, ready_at(s->layout->graph, first)) && note_repeated(s, index));
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------------------------- */
 
 static void put_late(sr__str *s, const sr_layout *layout, const tally *t) {
     const sr_graph *graph = layout->graph;
-    sr__str_printf(s, "split %d on %s begins with '%s', which waits for %d of %d inputs that come after all it needs: '%s'"
-                   " is read by %s '%s' (%s)", (int)t->split, layout->backends[layout->splits[t->split].backend]->name,
-                   sr__label(graph, t->first), (int)t->n_late, (int)t->n_inputs, sr__label(graph, t->input),
+    sr__str_printf(s,
+                   "split %d on %s begins with '%s', which waits for %d of %d inputs that come after all it needs: '%s'"
+                   " is read by %s '%s' (%s)",
+                   (int)t->split, layout->backends[layout->splits[t->split].backend]->name, sr__label(graph, t->first),
+                   (int)t->n_late, (int)t->n_inputs, sr__label(graph, t->input),
                    sr_tensor_op_desc(&graph->tensors[t->reader]), sr__label(graph, t->reader),
                    sr_cause_name(layout->cause_of[t->reader]));
     if (t->movable > 0) {
@@ -302,16 +305,19 @@ static bool say(const sr_layout *layout, const tally *t, int backend, sr_finding
     sr__str_free(&s);
     if (ok && t->movable > 0) {
         ok = sr__finding_text(finding, "node", sr__label(graph, t->first)) &&
-             sr__finding_hint(finding, "put '%s' and its like before '%s' in the order of the graph: they then stay on %s",
+             sr__finding_hint(finding,
+                              "put '%s' and its like before '%s' in the order of the graph: they then stay on %s",
                               sr__label(graph, t->reader), sr__label(graph, t->first),
                               layout->backends[layout->backend_of[t->input]]->name);
     } else if (ok && t->late > 0) {
         ok = sr__finding_text(finding, "node", sr__label(graph, t->first)) &&
-             sr__finding_hint(finding, "put '%s' behind the nodes that compute what the split's later nodes read, or let '%s'"
-                              " begin a split of its own earlier", sr__label(graph, t->first), sr__label(graph, t->first));
+             sr__finding_hint(finding,
+                              "put '%s' behind the nodes that compute what the split's later nodes read, or let '%s'"
+                              " begin a split of its own earlier",
+                              sr__label(graph, t->first), sr__label(graph, t->first));
     } else if (ok) {
-        ok = sr__finding_hint(finding, "give the tensors of each chunk names of their own, and see whether the loop that "
-                              "makes them should end before the border");
+        ok = sr__finding_hint(finding, "give the tensors of each chunk names of their own, and see whether the loop "
+                                       "that makes them should end before the border");
     }
     return ok;
 }

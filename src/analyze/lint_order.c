@@ -97,7 +97,8 @@ static bool report(const sr_layout *layout, const sr__order *order, sr_findings 
 
 sr_status sr__lint_order(const sr_lint_input *input, sr_findings *findings, sr_error *err) {
     sr__order order;
-    sr_status status = sr__order_find(input->layout, input->params ? input->params : input->layout->params, &order, err);
+    sr_status status =
+        sr__order_find(input->layout, input->params ? input->params : input->layout->params, &order, err);
     if (status == SR_OK && order.nodes && !report(input->layout, &order, findings)) {
         status = sr__fail_memory(err);
     }

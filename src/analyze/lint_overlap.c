@@ -52,7 +52,7 @@ static bool note(const sr_layout *layout, tally *t, sr_findings *findings, int32
     return sr__finding_tensor(&findings->items[t->place], sr__label(layout->graph, tensor));
 }
 
-/* ---- two inputs of one storage ------------------------------------------------------------------------------------------ */
+/* ---- two inputs of one storage --------------------------------------------------------------------------------- */
 
 static void fill_parts(const sr__storage_map *map, const sr_layout *layout, const sr_split *split, part *parts) {
     for (int32_t k = 0; k < split->n_inputs; k++) {
@@ -111,19 +111,23 @@ static bool say_shared(const sr_layout *layout, const tally *t, int backend, sr_
     }
     finding->bytes = t->wasted;
     finding->severity = t->wasted > 0 ? SR_SEVERITY_WARNING : SR_SEVERITY_INFO;
-    return sr__finding_say(finding, "inputs '%s' and '%s' of split %d on %s%s both lie in the memory of '%s': %s in %d "
-                           "copies, of which %s are copied more than once", sr__label(graph, t->first),
-                           sr__label(graph, t->second), (int)t->split, layout->backends[backend]->name, more,
-                           sr__label(graph, t->root), total, (int)t->n, t->wasted > 0 ? wasted : "none") &&
-           sr__finding_hint(finding, "make the views on %s of one copied tensor ('%s'), or make each contiguous where it "
-                            "is computed", layout->backends[backend]->name, sr__label(graph, t->root)) &&
+    return sr__finding_say(finding,
+                           "inputs '%s' and '%s' of split %d on %s%s both lie in the memory of '%s': %s in %d "
+                           "copies, of which %s are copied more than once",
+                           sr__label(graph, t->first), sr__label(graph, t->second), (int)t->split,
+                           layout->backends[backend]->name, more, sr__label(graph, t->root), total, (int)t->n,
+                           t->wasted > 0 ? wasted : "none") &&
+           sr__finding_hint(finding,
+                            "make the views on %s of one copied tensor ('%s'), or make each contiguous where it "
+                            "is computed",
+                            layout->backends[backend]->name, sr__label(graph, t->root)) &&
            sr__finding_text(finding, "what", "shared") &&
            sr__finding_text(finding, "backend", layout->backends[backend]->name) &&
            sr__finding_text(finding, "root", sr__label(graph, t->root)) &&
            sr__finding_number(finding, "split", t->split) && sr__finding_number(finding, "count", t->n);
 }
 
-/* ---- inputs with gaps ------------------------------------------------------------------------------------------------------ */
+/* ---- inputs with gaps ------------------------------------------------------------------------------------------ */
 
 /* Bytes of the elements alone. */
 static uint64_t dense_bytes(const sr_tensor *t) {
@@ -155,16 +159,17 @@ static bool say_strided(const sr_layout *layout, const tally *t, int backend, sr
     }
     finding->bytes = t->wasted;
     finding->severity = t->wasted > 0 ? SR_SEVERITY_WARNING : SR_SEVERITY_INFO;
-    return sr__finding_say(finding, "input '%s' of split %d on %s%s is not contiguous: it is copied from its first to its "
-                           "last byte, %s, of which %s are no data of its own", first, (int)t->split, name, more, total,
-                           t->wasted > 0 ? wasted : "none") &&
-           sr__finding_hint(finding, "make '%s' contiguous (CONT) where it is computed, before it is copied to %s", first,
-                            name) &&
+    return sr__finding_say(finding,
+                           "input '%s' of split %d on %s%s is not contiguous: it is copied from its first to its "
+                           "last byte, %s, of which %s are no data of its own",
+                           first, (int)t->split, name, more, total, t->wasted > 0 ? wasted : "none") &&
+           sr__finding_hint(finding, "make '%s' contiguous (CONT) where it is computed, before it is copied to %s",
+                            first, name) &&
            sr__finding_text(finding, "what", "not contiguous") && sr__finding_text(finding, "backend", name) &&
            sr__finding_number(finding, "split", t->split) && sr__finding_number(finding, "count", t->n);
 }
 
-/* ---- the finding ------------------------------------------------------------------------------------------------------------- */
+/* ---- the finding ----------------------------------------------------------------------------------------------- */
 
 /* Looks through all splits, both ways; the tallies are by backend, shared before strided. */
 static bool find_all(const sr_layout *layout, const sr__storage_map *map, part *parts, tally *tallies,

@@ -43,7 +43,7 @@ typedef struct search {
 /* One access of the task at hand. */
 typedef struct access { int32_t id; bool write; } access;
 
-/* ---- going through the accesses of a task -------------------------------------------------------------------------------- */
+/* ---- going through the accesses of a task ---------------------------------------------------------------------- */
 
 typedef bool (*visitor)(search *s, const sr__task *task, access a, void *user);
 
@@ -81,7 +81,7 @@ static bool visit_task(search *s, const sr__task *task, visitor visit, void *use
            (task->kind == SR__TASK_SEND || visit(s, task, to, user));
 }
 
-/* ---- memories ------------------------------------------------------------------------------------------------------------- */
+/* ---- memories -------------------------------------------------------------------------------------------------- */
 
 /* The number of a buffer, or -1. */
 static int32_t find_memory(search *s, const sr_buffer *buffer) {
@@ -140,7 +140,7 @@ static bool declare(search *s, const sr__task *task, access a, void *user) {
     return !locate(s, a, &m, &begin, &end) || sr__accesses_declare(s->accesses, m, begin, end);
 }
 
-/* ---- telling --------------------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------------------------- */
 
 /* The two sides of a race. */
 typedef struct race { sr__task earlier, later; access before, after; } race;
@@ -183,14 +183,17 @@ static bool add_finding(search *s, const race *r, tally *t) {
                                          : "no event, wait or copy stands between them") &&
         sr__finding_text(finding, "backend", backend_of(layout, &r->later)) &&
         sr__finding_text(finding, "other", backend_of(layout, &r->earlier)) &&
-        sr__finding_text(finding, "buffer_type", type->name) &&
-        sr__finding_number(finding, "split", r->later.split) &&
+        sr__finding_text(finding, "buffer_type", type->name) && sr__finding_number(finding, "split", r->later.split) &&
         sr__finding_number(finding, "other_split", r->earlier.split) &&
-        (waits_for_nobody
-             ? sr__finding_hint(finding, "flag '%s' as an output, so that its memory is not given away, or use a scheduler"
-                                " that waits before such splits (since 2026-08-21; --rules empty-wait)", before)
-             : sr__finding_hint(finding, "have %s synchronize before split %d, or flag '%s' as an output, so that its "
-                                "memory is not given away", backend_of(layout, &r->earlier), (int)r->later.split, before));
+        (waits_for_nobody ? sr__finding_hint(finding,
+                                             "flag '%s' as an output, so that its memory is not given away, or use a "
+                                             "scheduler that waits before such splits (since 2026-08-21; --rules "
+                                             "empty-wait)",
+                                             before)
+                          : sr__finding_hint(finding,
+                                             "have %s synchronize before split %d, or flag '%s' as an output, so that "
+                                             "its memory is not given away",
+                                             backend_of(layout, &r->earlier), (int)r->later.split, before));
     sr__str_free(&earlier);
     sr__str_free(&later);
     return ok;
@@ -213,7 +216,7 @@ static bool add_counts(search *s) {
     return ok;
 }
 
-/* ---- checking -------------------------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------------------------- */
 
 /* Who of an earlier task shares bytes with an access. */
 typedef struct match { access of, found; bool any; } match;
@@ -286,7 +289,7 @@ static bool record(search *s, const sr__task *task, access a, void *user) {
     return true;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------------------------- */
 
 /* What the host does knows of everything that was not queued; is there anything that it does not know done? */
 static bool is_pending(const search *s, const sr__task *task, const int32_t *known, const int32_t *issued) {

@@ -67,10 +67,12 @@ static bool hint(const sr_layout *layout, const stale *found, sr_finding *findin
     const int home = layout->backend_of[root];
     if (root != input && home >= 0 && layout->backend_of[input] != home) {
         return sr__finding_hint(finding, "'%s' is a view of '%s', which is on %s: leave it there (-A '%s=%s')", name,
-                                sr__label(graph, root), layout->backends[home]->name, name, layout->backends[home]->name);
+                                sr__label(graph, root), layout->backends[home]->name, name,
+                                layout->backends[home]->name);
     }
-    return sr__finding_hint(finding, "have '%s' read the result of '%s' instead of '%s': then it is copied after it was "
-                            "written", sr__label(graph, graph->nodes[found->reads.last]),
+    return sr__finding_hint(finding,
+                            "have '%s' read the result of '%s' instead of '%s': then it is copied after it was written",
+                            sr__label(graph, graph->nodes[found->reads.last]),
                             sr__label(graph, graph->nodes[found->writer]), name);
 }
 
@@ -88,10 +90,11 @@ static bool report(const sr_layout *layout, const stale *found, sr_findings *fin
     return sr__finding_tensor(finding, sr__label(graph, input)) &&
            sr__finding_tensor(finding, sr__label(graph, writer)) &&
            sr__finding_tensor(finding, sr__label(graph, reader)) &&
-           sr__finding_say(finding, "'%s' is copied to %s when split %d begins, but %s '%s' (node %d, on %s) writes its "
-                           "memory %s: '%s' (node %d) then reads old data from the copy", sr__label(graph, input),
-                           backend, (int)found->split, sr_tensor_op_desc(&graph->tensors[writer]),
-                           sr__label(graph, writer), (int)found->writer,
+           sr__finding_say(finding,
+                           "'%s' is copied to %s when split %d begins, but %s '%s' (node %d, on %s) writes its "
+                           "memory %s: '%s' (node %d) then reads old data from the copy",
+                           sr__label(graph, input), backend, (int)found->split,
+                           sr_tensor_op_desc(&graph->tensors[writer]), sr__label(graph, writer), (int)found->writer,
                            layout->backend_of[writer] >= 0 ? layout->backends[layout->backend_of[writer]]->name : "-",
                            found->writer < split->end ? "later in that split" : "in a later split",
                            sr__label(graph, reader), (int)found->reads.last) &&
@@ -113,7 +116,8 @@ sr_status sr__lint_stale_input(const sr_lint_input *input, sr_findings *findings
     for (int32_t s = 0; s < layout->n_splits && ok; s++) {
         const sr_split *split = &layout->splits[s];
         for (int32_t k = split->inputs_begin; k < split->inputs_begin + split->n_inputs && ok; k++) {
-            const stale found = {s, k, find_writer(&w, graph, layout->inputs[k], split->start, reads[k].last), reads[k]};
+            const stale found = {s, k, find_writer(&w, graph, layout->inputs[k], split->start, reads[k].last),
+                                 reads[k]};
             ok = found.writer < 0 || report(layout, &found, findings);
         }
     }

@@ -10,7 +10,7 @@
 #include "analyze/order.h"
 #include "analyze/storage.h"
 
-enum { MOST_STARTS = 2 }; /* backends that are tried as the first one, besides the one that seems best */
+enum { MOST_STARTS = 2 }; /* backends that are tried as the first one */
 
 typedef struct search {
     const sr_layout *layout;
@@ -55,7 +55,7 @@ static void fill_allowed(search *s) {
     }
 }
 
-/* ---- scheduling a guess --------------------------------------------------------------------------------------------------- */
+/* ---- scheduling a guess ---------------------------------------------------------------------------------------- */
 
 /* User assignments as they were made; without the record, as they came out. */
 static sr_status assign_users(const sr_layout *layout, sr_sched *sched, const sr_graph *graph, sr_error *err) {
@@ -160,7 +160,7 @@ done:
     return status == SR_MEMORY ? sr__fail_memory(s->err) : SR_OK;
 }
 
-/* ---- guessing --------------------------------------------------------------------------------------------------------------- */
+/* ---- guessing -------------------------------------------------------------------------------------------------- */
 
 /* Arranges with several first backends and verifies the best, if it has fewer groups than `runs`. */
 static sr_status try_allowed(search *s, const sr__backends *allowed, int32_t bound, int32_t runs) {
@@ -168,12 +168,16 @@ static sr_status try_allowed(search *s, const sr__backends *allowed, int32_t bou
     sr__arrangement a = {.dependences = &s->dependences, .allowed = allowed, .n_backends = s->layout->n_backends,
                          .n_fixed = s->n_fixed, .order = s->order};
     int32_t best = runs;
-    int tried = 0;
-    for (int first = -1; first < a.n_backends && best > bound && tried <= MOST_STARTS; first++) {
+    int tried = 0, began = -1;
+    for (int first = -1; first < a.n_backends && best > bound && tried < MOST_STARTS; first++) {
+        if (first >= 0 && first == began) {
+            continue; /* that is how it began by itself */
+        }
         if (!sr__arrange(&a, first)) {
             return sr__fail_memory(s->err);
         }
-        tried++;
+        began = first < 0 ? a.began : began;
+        tried += first < 0 || a.began == first; /* with another there was nothing to begin with */
         if (a.n_runs < best) {
             best = a.n_runs;
             memcpy(s->best, s->order, (size_t)n * sizeof(*s->best));
@@ -205,11 +209,11 @@ done:
     return status;
 }
 
-/* ---- what has to be moved ------------------------------------------------------------------------------------------------------ */
+/* ---- what has to be moved -------------------------------------------------------------------------------------- */
 
 /*
- * The longest rising sequence of old positions can stay, the rest moves.  tails[k]: the place in the new order where the
- * least ending sequence of k + 1 nodes ends; before[p]: the place before p in its sequence.
+ * The longest rising sequence of old positions can stay, the rest moves.  tails[k]: the place in the new order where
+ * the least ending sequence of k + 1 nodes ends; before[p]: the place before p in its sequence.
  */
 static bool find_moved(sr__order *o, const sr_graph *graph) {
     const size_t n = (size_t)graph->n_nodes + 1;
@@ -250,7 +254,7 @@ static bool find_moved(sr__order *o, const sr_graph *graph) {
     return true;
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the search ------------------------------------------------------------------------------------------------ */
 
 void sr__order_free(sr__order *order) {
     sr__free(order->nodes);

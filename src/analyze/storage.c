@@ -8,7 +8,7 @@
 
 #include "analyze/storage.h"
 
-/* ---- pre-allocated places that overlap ------------------------------------------------------------------------------ */
+/* ---- pre-allocated places that overlap ------------------------------------------------------------------------- */
 
 /* A pre-allocated root. */
 typedef struct place {
@@ -106,7 +106,7 @@ void sr__storage_free(sr__storage_map *map) {
     map->merged = NULL;
 }
 
-/* ---- bytes that two tensors share ------------------------------------------------------------------------------------ */
+/* ---- bytes that two tensors share ------------------------------------------------------------------------------ */
 
 /* Rows of dense elements whose outer strides are whole rows: the tensor is a band of columns of a matrix. */
 static bool is_band(const sr_tensor *t, size_t *out_width) {
@@ -145,7 +145,7 @@ bool sr__storage_overlaps(const sr__storage_map *map, int32_t a, int32_t b) {
            sr__spans_overlap(&graph->tensors[a], begin_of(graph, a), &graph->tensors[b], begin_of(graph, b));
 }
 
-/* ---- reading and writing ------------------------------------------------------------------------------------------------ */
+/* ---- reading and writing --------------------------------------------------------------------------------------- */
 
 bool sr__writes(const sr_tensor *node) {
     return node->op != SR_OP_NONE && !sr_op_is_view(node->op) && (node->flags & SR_FLAG_COMPUTE) && node->nbytes > 0;

@@ -15,7 +15,8 @@ typedef struct sr__storage_map {
     int32_t *merged; /* by tensor: the first root whose pre-allocated bytes overlap its own; NULL: none overlap */
 } sr__storage_map;
 
-/* Linear, unless pre-allocated places are out of order: then n log n.  false: out of memory; freeing is fine then too. */
+/* Linear, unless pre-allocated places are out of order: then n log n.  false: out of memory; freeing is fine then too.
+ */
 bool sr__storage_init(sr__storage_map *map, const sr_graph *graph);
 void sr__storage_free(sr__storage_map *map);
 

@@ -33,7 +33,7 @@ static void merge(int32_t *into, const int32_t *from, int n) {
     }
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------------------------- */
 
 static void wait_for(walk *w, int backend) {
     if (w->queues[backend]) {
@@ -61,7 +61,7 @@ static void wait_in_queue(walk *w, int backend) {
     }
 }
 
-/* ---- tasks ----------------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------------------------- */
 
 static void hand_over(walk *w, sr__task task, int backend, const int32_t *after) {
     memcpy(w->task, w->host, (size_t)w->n * sizeof(*w->task));
@@ -86,7 +86,7 @@ static void copy_now(walk *w, sr__task task) {
     w->ok = w->ok && w->visit(w->user, &task, w->host, w->issued);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------------------------- */
 
 /* The split begins with MUL_MAT_ID over this input, whose weights are in host memory: only used experts are copied. */
 static const sr_tensor *experts_of(const walk *w, const sr_split *split, int32_t s, int32_t input, int32_t copy) {
@@ -125,7 +125,8 @@ static void copy_experts(walk *w, const sr_split *split, const sr__task *task, c
 static void copy_queued(walk *w, const sr_split *split, sr__task task) {
     const sr_layout *layout = w->layout;
     const int from = layout->backend_of[layout->inputs[task.input]], to = split->backend;
-    if (from >= 0 && w->queues[from] && w->queues[to] && sr__copies_directly(layout->backends[from], layout->backends[to])) {
+    if (from >= 0 && w->queues[from] && w->queues[to] &&
+        sr__copies_directly(layout->backends[from], layout->backends[to])) {
         task.kind = SR__TASK_SEND;
         hand_over(w, task, from, NULL);
         task.kind = SR__TASK_RECEIVE;
@@ -160,7 +161,7 @@ static void copy_input(walk *w, const sr_split *split, int32_t s, int32_t k) {
     }
 }
 
-/* ---- splits ---------------------------------------------------------------------------------------------------------------- */
+/* ---- splits ---------------------------------------------------------------------------------------------------- */
 
 static void run_split(walk *w, int32_t s) {
     const sr_split *split = &w->layout->splits[s];
