@@ -3,6 +3,7 @@
  *
  * Layer: kernels.  Answers to ggml_compute_forward_glu (spec: ops-1, section 3).
  */
+#include "kernels/exp_rows.h"
 #include "kernels/gelu.h"
 #include "kernels/rows.h"
 
@@ -29,8 +30,13 @@ GLU(geglu, const float *table = sr__gelu_table(), sr__gelu(table, v) * g[i])
 GLU(geglu_f16, const float *table = sr__gelu_table(), table[sr__f32_to_f16(v)] * g[i])
 GLU(geglu_quick, const float *table = sr__gelu_quick_table(), table[sr__f32_to_f16(v)] * g[i])
 GLU(geglu_erf, , sr__gelu_erf(v) * g[i])
-GLU(swiglu, , sr__silu(v) * g[i])
+GLU(swiglu_f16, , sr__silu(v) * g[i])
 GLU(swiglu_oai, , swiglu_oai(p[0], p[1], v, g[i]))
+
+static void swiglu_rows(const float *p, const float *x, const float *g, float *y, int64_t n) {
+    (void)p;
+    sr__silu_rows(x, g, y, n);
+}
 
 static const glu_fn glu_fns[SR_GLU_COUNT] = {
     [SR_GLU_REGLU] = reglu_rows,           [SR_GLU_GEGLU] = geglu_rows,         [SR_GLU_SWIGLU] = swiglu_rows,
@@ -53,7 +59,9 @@ static sr__operand part_of(const sr__kernel_args *args, bool gate) {
 static void run_glu(const sr__kernel_args *args, const sr__task *task) {
     const int code = args->params[0];
     const bool f16 = args->src[0].tensor->type == SR_TYPE_F16;
-    const glu_fn fn = f16 && code == SR_GLU_GEGLU ? geglu_f16_rows : glu_fns[code];
+    const glu_fn fn = f16 && code == SR_GLU_GEGLU    ? geglu_f16_rows
+                      : f16 && code == SR_GLU_SWIGLU ? swiglu_f16_rows
+                                                     : glu_fns[code];
     const sr__operand x_part = part_of(args, false), g_part = part_of(args, true);
     const float p[2] = {sr__param_f32(args->params, 2), sr__param_f32(args->params, 3)};
     float x_buf[SR_SPAN], g_buf[SR_SPAN], y_buf[SR_SPAN];

@@ -14,12 +14,38 @@ static void scale_row(float *y, const float *x, float scale, int64_t n) {
     }
 }
 
-/* Writes x - mean, and returns the sum of its squares. */
-static double centre_row(float *y, const float *x, float mean, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = x[i] - mean;
+/* The sum of squares, each rounded to f32 as the reference has it. */
+static double sum_squares(const float *x, int64_t n) {
+    double s[4] = {0, 0, 0, 0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (int l = 0; l < 4; l++) {
+            s[l] += (double)(x[i + l] * x[i + l]);
+        }
     }
-    return sr__sum_products(y, y, n);
+    for (; i < n; i++) {
+        s[0] += (double)(x[i] * x[i]);
+    }
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/* Writes x - mean, and returns the sum of its squares, which are added up in f32 by sixteens. */
+static double centre_row(float *y, const float *x, float mean, int64_t n) {
+    double sum = 0;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        float square[16];
+        for (int l = 0; l < 16; l++) {
+            y[i + l] = x[i + l] - mean;
+            square[l] = y[i + l] * y[i + l];
+        }
+        sum += (double)sr__add_16(square);
+    }
+    for (; i < n; i++) {
+        y[i] = x[i] - mean;
+        sum += (double)(y[i] * y[i]);
+    }
+    return sum;
 }
 
 static void run_norm(const sr__kernel_args *args, const sr__task *task) {
@@ -37,7 +63,7 @@ static void run_rms_norm(const sr__kernel_args *args, const sr__task *task) {
     const float eps = sr__param_f32(args->params, 0);
     SR_EACH_ROW(task, args->dst.tensor, r) {
         const float *x = sr__row_here_f32(&args->src[0], &r);
-        const float mean = (float)(sr__sum_products(x, x, r.n) / (double)r.n);
+        const float mean = (float)(sum_squares(x, r.n) / (double)r.n);
         scale_row(sr__row_here_f32(&args->dst, &r), x, 1.0f / sqrtf(mean + eps), r.n);
     }
 }
@@ -46,7 +72,7 @@ static void run_l2_norm(const sr__kernel_args *args, const sr__task *task) {
     const float eps = sr__param_f32(args->params, 0);
     SR_EACH_ROW(task, args->dst.tensor, r) {
         const float *x = sr__row_here_f32(&args->src[0], &r);
-        const float length = sqrtf((float)sr__sum_products(x, x, r.n));
+        const float length = sqrtf((float)sum_squares(x, r.n));
         scale_row(sr__row_here_f32(&args->dst, &r), x, 1.0f / fmaxf(length, eps), r.n);
     }
 }

@@ -1,11 +1,12 @@
 /*
  * k_rope.c - ROPE ROPE_BACK: pairs of elements turned by an angle that grows with the position.
  *
- * Layer: kernels.  Answers to ggml_compute_forward_rope (spec: ops-1, section 7).  The angle of pair j at position p is
- * p times a factor that depends on j alone; the factors are made once, sines and cosines once for each token.
+ * Layer: kernels.  Answers to ggml_compute_forward_rope (spec: ops-1, section 7).  The angle of a pair is that of the
+ * one before times a factor, in f32, as the reference multiplies; sines and cosines are made once for each token.
  */
 #include <math.h>
 
+#include "kernels/mm_isa.h"
 #include "kernels/rows.h"
 
 enum { MODE_NORMAL = 0, MODE_NEOX = 2, MODE_MROPE = 8, MODE_VISION = 24, MODE_IMROPE = 40 };
@@ -22,7 +23,8 @@ typedef struct rope {
 
 /* What a member works with, in its part of the scratch memory. */
 typedef struct rope_work {
-    double *factor; /* angle of a pair at position 1 */
+    float *divisor; /* of a pair's angle */
+    float *blend;   /* how much of the angle is not scaled (YaRN) */
     float *cosine, *sine;
     float *row; /* of an f16 source */
 } rope_work;
@@ -66,55 +68,41 @@ static int component_of(const rope *p, int64_t j) {
     return at < s[0] ? 0 : at < s[0] + s[1] ? 1 : at < s[0] + s[1] + s[2] ? 2 : 3;
 }
 
-/* The exponents of vision ropes begin anew in each section: one counter a component, reset where its section begins. */
-static int64_t vision_exponent(const rope *p, int64_t j, int64_t counters[4]) {
+/* The angles of vision ropes begin anew in each section: the component whose section begins at pair j, or -1. */
+static int begins_anew(const rope *p, int64_t j) {
     const int64_t *s = p->sections;
+    if (p->mode != MODE_VISION) {
+        return -1;
+    }
     const int64_t at = j % (s[0] + s[1] + s[2] + s[3]);
     int64_t begin = 0;
     for (int k = 0; k < 4; k++) {
         if (at == begin) {
-            counters[k] = 0;
-            break;
+            return k;
         }
         begin += s[k];
     }
-    const int64_t exponent = counters[component_of(p, j)];
-    for (int k = 0; k < 4; k++) {
-        counters[k]++;
-    }
-    return exponent;
+    return -1;
 }
 
 /* The pair that turns beta times within the original context (YaRN). */
-static double correction_dim(const rope *p, float beta) {
-    const double pi = 3.14159265358979323846;
-    return (double)p->n_dims * log((double)p->n_ctx_orig / (2 * pi * (double)beta)) / (2 * log((double)p->freq_base));
+static float correction_dim(const rope *p, float beta) {
+    const float pi = 3.14159265358979323846f;
+    return (float)p->n_dims * logf((float)p->n_ctx_orig / (beta * 2.0f * pi)) / (2.0f * logf(p->freq_base));
 }
 
-/* Between pairs lo and hi scaled angles pass over into unscaled ones. */
-static double scale_of(const rope *p, int64_t j, double lo, double hi) {
-    const double scale = (double)p->freq_scale;
-    if (p->ext_factor == 0) {
-        return scale;
-    }
-    const double ramp = fmin(1, fmax(0, ((double)j - lo) / fmax(0.001, hi - lo)));
-    const double r = (double)p->ext_factor * (1 - ramp);
-    return scale * (1 - r) + r;
-}
-
-static void make_factors(const rope *p, const sr__operand *freq_factors, double *factor) {
-    int64_t counters[4] = {0, 0, 0, 0};
-    double lo = 0, hi = 0;
-    if (p->ext_factor != 0) {
-        lo = fmax(0, floor(correction_dim(p, p->beta_fast)));
-        hi = fmin((double)(p->n_dims - 1), ceil(correction_dim(p, p->beta_slow)));
-    }
+/* Divisors of the angles; and between pairs lo and hi scaled angles pass over into unscaled ones. */
+static void make_factors(const rope *p, const sr__operand *freq_factors, const rope_work *work) {
+    const bool blends = p->ext_factor != 0;
+    const float lo = blends ? fmaxf(0.0f, floorf(correction_dim(p, p->beta_fast))) : 0.0f;
+    const float hi = blends ? fminf((float)(p->n_dims - 1), ceilf(correction_dim(p, p->beta_slow))) : 0.0f;
     for (int64_t j = 0; j < p->n_pairs; j++) {
-        const int64_t k = p->mode == MODE_VISION ? vision_exponent(p, j, counters) : j;
-        factor[j] = pow((double)p->freq_base, -2.0 * (double)k / (double)p->n_dims) * scale_of(p, j, lo, hi);
+        const float ramp = fminf(1.0f, fmaxf(0.0f, ((float)j - lo) / fmaxf(0.001f, hi - lo)));
+        work->blend[j] = (1.0f - ramp) * p->ext_factor;
+        work->divisor[j] = 1.0f;
         if (freq_factors->tensor != NULL) {
             const char *at = freq_factors->data + (size_t)j * freq_factors->tensor->nb[0];
-            factor[j] /= (double)*(const float *)(const void *)at;
+            memcpy(&work->divisor[j], at, sizeof(float));
         }
     }
 }
@@ -122,43 +110,69 @@ static void make_factors(const rope *p, const sr__operand *freq_factors, double 
 /* Sines and cosines of a token; `sign` is -1 for the gradient. */
 static void turn_token(const rope *p, const sr__operand *positions, int64_t token, int64_t n_tokens, float sign,
                        const rope_work *work) {
-    double size = (double)p->attn_factor;
-    int32_t position[4] = {0, 0, 0, 0};
+    const float step = powf(p->freq_base, -2.0f / (float)p->n_dims);
+    const float grown = 1.0f + 0.1f * logf(1.0f / p->freq_scale);
+    const float size = p->ext_factor != 0 ? p->attn_factor * grown : p->attn_factor;
+    float position[4] = {0}, angle[4];
     for (int c = 0; c < (has_components(p->mode) ? 4 : 1); c++) {
-        const size_t at = (size_t)(token + c * n_tokens) * positions->tensor->nb[0];
-        memcpy(&position[c], positions->data + at, sizeof(position[c]));
+        int32_t at;
+        memcpy(&at, positions->data + (size_t)(token + c * n_tokens) * positions->tensor->nb[0], sizeof(at));
+        position[c] = (float)at;
     }
-    if (p->ext_factor != 0) {
-        size *= 1 + 0.1 * log(1 / (double)p->freq_scale);
-    }
+    memcpy(angle, position, sizeof(angle));
     for (int64_t j = 0; j < p->n_pairs; j++) {
-        const double angle = position[component_of(p, j)] * work->factor[j];
-        work->cosine[j] = (float)(size * cos(angle));
-        work->sine[j] = (float)(size * sin(angle)) * sign;
+        const int anew = begins_anew(p, j);
+        if (anew >= 0) {
+            angle[anew] = position[anew];
+        }
+        const float whole = angle[component_of(p, j)] / work->divisor[j], scaled = p->freq_scale * whole;
+        const float turn = p->ext_factor != 0 ? scaled * (1.0f - work->blend[j]) + whole * work->blend[j] : scaled;
+        work->cosine[j] = cosf(turn) * size;
+        work->sine[j] = sinf(turn) * size * sign;
+        for (int c = 0; c < 4; c++) {
+            angle[c] *= step;
+        }
     }
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* x and y may be the same row. */
-static void turn_row(const rope *p, const rope_work *work, const float *x, float *y, int64_t n) {
-    const int64_t turned = 2 * p->n_pairs;
+/* Each number is one product and one fused multiply-add, as where the reference's compiler has them. */
+static inline __attribute__((always_inline)) void turn_pairs(const rope *p, const rope_work *work, const float *x,
+                                                             float *y) {
     for (int64_t j = 0; j < p->n_pairs; j++) {
         const int64_t first = j * p->first_step, second = first + p->distance;
         const float x0 = x[first], x1 = x[second];
-        y[first] = x0 * work->cosine[j] - x1 * work->sine[j];
-        y[second] = x0 * work->sine[j] + x1 * work->cosine[j];
+        y[first] = fmaf(x0, work->cosine[j], -(x1 * work->sine[j]));
+        y[second] = fmaf(x0, work->sine[j], x1 * work->cosine[j]);
     }
+}
+
+static void turn_plain(const rope *p, const rope_work *work, const float *x, float *y) { turn_pairs(p, work, x, y); }
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static void turn_fma(const rope *p, const rope_work *work, const float *x,
+                                                         float *y) {
+    turn_pairs(p, work, x, y);
+}
+#else
+#define turn_fma turn_plain
+#endif
+
+/* x and y may be the same row. */
+static void turn_row(const rope *p, const rope_work *work, const float *x, float *y, int64_t n) {
+    const int64_t turned = 2 * p->n_pairs;
+    (sr__mm_isa_get() != &sr__mm_plain ? turn_fma : turn_plain)(p, work, x, y);
     if (x != y) {
         memcpy(y + turned, x + turned, (size_t)(n - turned) * sizeof(*y));
     }
 }
 
-/* Bytes for one member: a factor, a sine and a cosine a pair, and a row. */
+/* Bytes for one member: four numbers a pair, and a row. */
 static size_t work_size(const sr__kernel_args *args) {
     const size_t row = (size_t)args->dst.tensor->ne[0];
     const size_t pairs = row / 2 + 1;
-    return (pairs * (sizeof(double) + 2 * sizeof(float)) + row * sizeof(float) + 63) / 64 * 64;
+    return ((4 * pairs + row) * sizeof(float) + 63) / 64 * 64;
 }
 
 static size_t scratch_rope(const sr__kernel_args *args, int n_threads) { return work_size(args) * (size_t)n_threads; }
@@ -167,8 +181,9 @@ static rope_work work_of(const sr__kernel_args *args, const sr__task *task) {
     const size_t pairs = (size_t)args->dst.tensor->ne[0] / 2 + 1;
     char *memory = (char *)args->scratch + work_size(args) * (size_t)task->ith;
     rope_work work;
-    work.factor = (double *)(void *)memory;
-    work.cosine = (float *)(void *)(work.factor + pairs);
+    work.divisor = (float *)(void *)memory;
+    work.blend = work.divisor + pairs;
+    work.cosine = work.blend + pairs;
     work.sine = work.cosine + pairs;
     work.row = work.sine + pairs;
     return work;
@@ -184,7 +199,7 @@ static void run_sign(const sr__kernel_args *args, const sr__task *task, float si
     SR_EACH_ROW(task, y_tensor, r) {
         char *x = sr__row_here(&args->src[0], &r), *y = sr__row_here(&args->dst, &r);
         if (token < 0) {
-            make_factors(&p, &args->src[2], work.factor);
+            make_factors(&p, &args->src[2], &work);
         }
         if (token != r.i2) {
             token = r.i2;

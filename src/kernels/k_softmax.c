@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "kernels/exp_rows.h"
 #include "kernels/rows.h"
 
 /* How much head h of n_heads minds the mask (ALiBi). */
@@ -54,11 +55,10 @@ static float largest_of(const float *y, int64_t n, float largest) {
 /* sink: a value that takes part in the sum but has no place in the row; NULL: none. */
 static void soft_max_row(float *y, int64_t n, const float *sink) {
     const float largest = largest_of(y, n, sink != NULL ? *sink : -INFINITY);
-    double sum = sink != NULL ? (double)expf(*sink - largest) : 0;
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = expf(y[i] - largest);
+    double sum = sr__exp_rows(y, largest, y, n);
+    if (sink != NULL) {
+        sum += (double)expf(*sink - largest);
     }
-    sum += sr__sum(y, n);
     scale_row(y, (float)(1.0 / sum), y, n);
 }
 

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "kernels/exp_rows.h"
 #include "kernels/gelu.h"
 #include "kernels/rows.h"
 
@@ -40,7 +41,7 @@ UNARY(tanh, tanhf(v))
 UNARY(elu, v > 0.0f ? v : expm1f(v))
 UNARY(relu, v > 0.0f ? v : 0.0f)
 UNARY(sigmoid, 1.0f / (1.0f + expf(-v)))
-UNARY(silu, sr__silu(v))
+UNARY(silu_f16, sr__silu(v))
 UNARY(hardswish, v * limited((v + 3.0f) / 6.0f, 0.0f, 1.0f))
 UNARY(hardsigmoid, limited((v + 3.0f) / 6.0f, 0.0f, 1.0f))
 UNARY(exp, expf(v))
@@ -55,6 +56,11 @@ UNARY(xielu, v > 0.0f ? p[2] * v * v + p[3] * v : (expm1f(fminf(v, p[4])) - v) *
 UNARY(leaky_relu, (v > 0.0f ? v : 0.0f) + p[0] * (v < 0.0f ? v : 0.0f))
 UNARY(clamp, limited(v, p[0], p[1]))
 UNARY(scale, p[0] * v + p[1])
+
+static void silu_rows(const float *p, const float *x, float *y, int64_t n) {
+    (void)p;
+    sr__silu_rows(x, NULL, y, n);
+}
 
 static void gelu_rows(const float *p, const float *x, float *y, int64_t n) {
     const float *table = sr__gelu_table();
@@ -129,8 +135,10 @@ static void run_scale(const sr__kernel_args *args, const sr__task *task) { run_o
 
 static void run_unary(const sr__kernel_args *args, const sr__task *task) {
     const int code = args->params[0];
-    const bool table_only = code == SR_UNARY_GELU && args->src[0].tensor->type == SR_TYPE_F16;
-    run_one(args, task, table_only ? gelu_f16_rows : unary_fns[code]);
+    const bool f16 = args->src[0].tensor->type == SR_TYPE_F16;
+    run_one(args, task, f16 && code == SR_UNARY_GELU   ? gelu_f16_rows
+                        : f16 && code == SR_UNARY_SILU ? silu_f16_rows
+                                                       : unary_fns[code]);
 }
 
 /* Only the shape of the source matters: it may hold anything. */

@@ -33,7 +33,8 @@ AVX512_INLINE float add_rest(const int type, const char *row, const float *x, in
     double exact = (double)sum;
     if (type == SR_TYPE_F32) {
         for (; k < n; k++) {
-            sum = fmaf(((const float *)(const void *)row)[k], x[k], sum);
+            const float product = ((const float *)(const void *)row)[k] * x[k]; /* rounded by itself */
+            sum += product;
         }
         return sum;
     }

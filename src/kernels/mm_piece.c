@@ -8,7 +8,7 @@
 #include "kernels/mm_core.h"
 
 /* Columns that always stream: of codes no more than one pass takes. SMALL: values of columns up to which more do. */
-enum { FEW = 16, FEW_CODES = SR__MM_DOT_COLS, SMALL = 32768 };
+enum { FEW = 16, FEW_CODES = SR__MM_DOT_COLS, SMALL = 65536 };
 /* HALF: rows of a panel that are packed at once. */
 enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16, HALF = 16 };
 

@@ -90,6 +90,15 @@ const float *sr__span_repeat(const sr__operand *o, const sr__rows *r, float *buf
 float *sr__span_out(const sr__operand *o, const sr__rows *r, float *buf);
 void sr__span_store(const sr__operand *o, const sr__rows *r, const float *values);
 
+/* Sixteen numbers, in the order in which a vector of them is added up. */
+static inline float sr__add_16(const float *v) {
+    float s[8];
+    for (int i = 0; i < 8; i++) {
+        s[i] = v[i] + v[i + 8];
+    }
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
 /* The sum of n numbers, and of their squares, in f64. */
 double sr__sum(const float *x, int64_t n);
 double sr__sum_products(const float *x, const float *y, int64_t n);

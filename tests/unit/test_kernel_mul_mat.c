@@ -311,8 +311,9 @@ static float ordered_floats(const float *x, const float *y, int64_t n, bool halv
     float sum = add_lanes(s[0], 16);
     double exact = (double)sum;
     for (int64_t i = whole; i < n; i++) {
-        sum = fmaf(x[i], y[i], sum);
-        exact += (double)(x[i] * y[i]);
+        const float product = x[i] * y[i];
+        sum += product;
+        exact += (double)product;
     }
     return halves ? (float)exact : sum;
 }
