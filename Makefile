@@ -166,7 +166,7 @@ $(BENCH_BINS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsched_run.a
 .PHONY: demo
 demo: deps ## install what is missing, build, run an example
 	@$(MAKE) --no-print-directory all
-	@for run in "graphs/teaching/3-best.json" "-d 1 -p n_tokens=1 graphs/models/llama-2gpu.json"; do \
+	@for run in "-n -l -e probs graphs/teaching/3-best.json" "-n -d 1 graphs/models/flash-attention.json"; do \
 	  echo; echo "\$$ $(BUILD)/sched-run $$run"; echo; $(BUILD)/sched-run $$run || exit 1; done
 	@echo; echo "Next: README.md, graphs/README.md, $(BUILD)/sched-run help"
 
