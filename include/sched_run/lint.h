@@ -21,14 +21,15 @@ SR_API const char *sr_severity_name(sr_severity severity); /* "info", "warning",
 /* A further fact of a finding, "op": "SOFT_MAX", as reports and `expect.findings` name it. */
 typedef struct sr_finding_detail {
     const char *key;   /* a string literal */
-    char *text;        /* owned; NULL for a number */
+    char *text;        /* NULL for a number */
     int64_t number;
 } sr_finding_detail;
 
+/* Texts and arrays belong to the list that the finding is in. */
 typedef struct sr_finding {
     const char *kind;  /* a string literal: "fallback" */
     sr_severity severity;
-    char **tensors;    /* names, the one that matters most first; owned */
+    char **tensors;    /* names, the one that matters most first */
     int n_tensors;
     uint64_t bytes;    /* moved per evaluation, or held: what it costs; 0 if it costs none */
     int32_t splits;    /* extra splits that it costs; 0 if none */
@@ -36,9 +37,11 @@ typedef struct sr_finding {
     char *hint;        /* what to try */
     sr_finding_detail *details;
     int n_details;
+    void *texts;       /* private */
 } sr_finding;
 
-typedef struct sr_findings { sr_finding *items; int n; size_t cap; } sr_findings;
+/* Zero-initialise; sr_findings_clear frees. */
+typedef struct sr_findings { sr_finding *items; int n; size_t cap; void *texts; } sr_findings;
 
 SR_API void sr_findings_clear(sr_findings *findings);
 

@@ -3,6 +3,8 @@
  *
  * Layer: analyze.
  */
+#include <stdio.h>
+
 #include "analyze/finding.h"
 
 const char *sr_severity_name(sr_severity severity) {
@@ -12,38 +14,50 @@ const char *sr_severity_name(sr_severity severity) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static void clear_finding(sr_finding *finding) {
-    for (int i = 0; i < finding->n_tensors; i++) {
-        sr__free(finding->tensors[i]);
-    }
-    for (int i = 0; i < finding->n_details; i++) {
-        sr__free(finding->details[i].text);
-    }
-    sr__free(finding->tensors);
-    sr__free(finding->details);
-    sr__free(finding->message);
-    sr__free(finding->hint);
-}
-
 void sr_findings_clear(sr_findings *findings) {
-    for (int i = 0; i < findings->n; i++) {
-        clear_finding(&findings->items[i]);
+    if (findings->texts != NULL) {
+        sr__arena_free(findings->texts);
+        sr__free(findings->texts);
     }
     sr__free(findings->items);
     *findings = (sr_findings){0};
 }
 
+/* All texts of a list are in one arena: there may be thousands of small ones. */
+static sr__arena *texts_of(sr_findings *findings) {
+    if (findings->texts == NULL) {
+        sr__arena *arena = sr__calloc(1, sizeof(*arena));
+        if (arena != NULL) {
+            sr__arena_init(arena, 8192);
+        }
+        findings->texts = arena;
+    }
+    return findings->texts;
+}
+
 sr_finding *sr__finding_add(sr_findings *findings, const char *kind, sr_severity severity) {
-    if (!sr__grow(&findings->items, &findings->cap, (size_t)findings->n + 1, sizeof(*findings->items))) {
+    sr__arena *texts = texts_of(findings);
+    if (texts == NULL ||
+        !sr__grow(&findings->items, &findings->cap, (size_t)findings->n + 1, sizeof(*findings->items))) {
         return NULL;
     }
     sr_finding *finding = &findings->items[findings->n++];
-    *finding = (sr_finding){.kind = kind, .severity = severity};
+    *finding = (sr_finding){.kind = kind, .severity = severity, .texts = texts};
     return finding;
 }
 
-/* Whether a list of n grows with its next element: its room is the power of two that holds it. */
-static bool is_full(int n) { return (n & (n - 1)) == 0; }
+/* Room for one more behind n elements of an array whose room is `first`, then twice that, and so on. */
+static void *grow(sr_finding *finding, void *array, int n, int first, size_t size) {
+    const bool is_full = n == 0 || (n >= first && n % first == 0 && (n / first & (n / first - 1)) == 0);
+    if (!is_full) {
+        return array;
+    }
+    void *larger = sr__arena_alloc(finding->texts, (size_t)(n > 0 ? 2 * n : first) * size);
+    if (larger != NULL && n > 0) {
+        memcpy(larger, array, (size_t)n * size);
+    }
+    return larger;
+}
 
 bool sr__finding_tensor(sr_finding *finding, const char *name) {
     const int n = finding->n_tensors;
@@ -52,76 +66,66 @@ bool sr__finding_tensor(sr_finding *finding, const char *name) {
             return true;
         }
     }
-    if (is_full(n)) {
-        char **tensors = sr__realloc(finding->tensors, (size_t)(n > 0 ? 2 * n : 1) * sizeof(*tensors));
-        if (tensors == NULL) {
-            return false;
-        }
-        finding->tensors = tensors;
+    char **tensors = grow(finding, finding->tensors, n, 2, sizeof(*tensors));
+    char *copy = tensors != NULL ? sr__arena_strdup(finding->texts, name) : NULL;
+    if (copy == NULL) {
+        return false;
     }
-    finding->tensors[n] = sr__strdup(name);
-    finding->n_tensors += finding->tensors[n] != NULL;
-    return finding->tensors[n] != NULL;
+    tensors[n] = copy;
+    finding->tensors = tensors;
+    finding->n_tensors++;
+    return true;
 }
 
-static bool put_text(char **text, const char *fmt, va_list args) {
-    sr__str s = {0};
-    sr__str_vprintf(&s, fmt, args);
-    char *copy = s.failed ? NULL : sr__strdup(sr__str_text(&s));
-    sr__str_free(&s);
-    if (copy != NULL) {
-        sr__free(*text);
-        *text = copy;
+/* Most texts fit on the stack; the longer ones are written twice. */
+static char *format(sr_finding *finding, const char *fmt, va_list args) {
+    char text[1024];
+    va_list again;
+    va_copy(again, args);
+    const int n = vsnprintf(text, sizeof(text), fmt, args);
+    char *copy = n >= 0 ? sr__arena_alloc(finding->texts, (size_t)n + 1) : NULL;
+    if (copy != NULL && (size_t)n < sizeof(text)) {
+        memcpy(copy, text, (size_t)n + 1);
+    } else if (copy != NULL) {
+        vsnprintf(copy, (size_t)n + 1, fmt, again);
     }
-    return copy != NULL;
+    va_end(again);
+    return copy;
 }
 
 bool sr__finding_say(sr_finding *finding, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    const bool done = put_text(&finding->message, fmt, args);
+    finding->message = format(finding, fmt, args);
     va_end(args);
-    return done;
+    return finding->message != NULL;
 }
 
 bool sr__finding_hint(sr_finding *finding, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    const bool done = put_text(&finding->hint, fmt, args);
+    finding->hint = format(finding, fmt, args);
     va_end(args);
-    return done;
+    return finding->hint != NULL;
 }
 
-static sr_finding_detail *add_detail(sr_finding *finding, const char *key) {
-    const int n = finding->n_details;
-    if (is_full(n)) {
-        sr_finding_detail *details = sr__realloc(finding->details, (size_t)(n > 0 ? 2 * n : 1) * sizeof(*details));
-        if (details == NULL) {
-            return NULL;
-        }
-        finding->details = details;
+static bool add_detail(sr_finding *finding, sr_finding_detail detail) {
+    sr_finding_detail *details = grow(finding, finding->details, finding->n_details, 8, sizeof(*details));
+    if (details == NULL) {
+        return false;
     }
-    finding->details[n] = (sr_finding_detail){.key = key};
-    return &finding->details[n];
+    details[finding->n_details++] = detail;
+    finding->details = details;
+    return true;
 }
 
 bool sr__finding_text(sr_finding *finding, const char *key, const char *text) {
-    sr_finding_detail *detail = add_detail(finding, key);
-    if (detail == NULL || (detail->text = sr__strdup(text)) == NULL) {
-        return false;
-    }
-    finding->n_details++;
-    return true;
+    char *copy = sr__arena_strdup(finding->texts, text);
+    return copy != NULL && add_detail(finding, (sr_finding_detail){.key = key, .text = copy});
 }
 
 bool sr__finding_number(sr_finding *finding, const char *key, int64_t number) {
-    sr_finding_detail *detail = add_detail(finding, key);
-    if (detail == NULL) {
-        return false;
-    }
-    detail->number = number;
-    finding->n_details++;
-    return true;
+    return add_detail(finding, (sr_finding_detail){.key = key, .number = number});
 }
 
 /* ---- asking ----------------------------------------------------------------------------------------------------- */

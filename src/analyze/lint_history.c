@@ -29,6 +29,19 @@ uint64_t sr__topology_of(const sr_layout *layout) {
     return sr__hash_bytes(hash, graph->srcs, (size_t)graph->n_srcs * sizeof(*graph->srcs));
 }
 
+/* The slots of a copy take turns, and each keeps its place: they count as one. */
+static uint64_t mix_ids(uint64_t hash, const sr_graph_view *view, const int32_t *ids, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        if (ids[i] < view->graph->n_tensors) {
+            hash = mix(hash, (uint64_t)(ids[i] + 1));
+        } else {
+            const sr_extra *extra = &view->extra[ids[i] - view->graph->n_tensors];
+            hash = mix(hash, (uint64_t)extra->of << 24 | (uint64_t)(uint16_t)extra->backend << 8 | (extra->kind + 1u));
+        }
+    }
+    return hash;
+}
+
 sr__plan_print sr__plan_print_of(const sr_layout *layout) {
     const sr_graph_view *view = &layout->view;
     const sr_graph *graph = layout->graph;
@@ -37,8 +50,8 @@ sr__plan_print sr__plan_print_of(const sr_layout *layout) {
     for (int32_t i = 0; i < view->n_leafs; i++) {
         print.leafs = mix(print.leafs, sr_view_tensor(view, view->leafs[i])->nbytes);
     }
-    print.lifetimes = sr__hash_bytes(1, view->nodes, (size_t)view->n_nodes * sizeof(*view->nodes));
-    print.lifetimes = sr__hash_bytes(print.lifetimes, view->srcs, (size_t)graph->n_srcs * sizeof(*view->srcs));
+    print.lifetimes = mix_ids(1, view, view->nodes, view->n_nodes);
+    print.lifetimes = mix_ids(print.lifetimes, view, view->srcs, graph->n_srcs);
     for (int32_t id = 0; id < n_ids; id++) {
         print.flags = mix(print.flags, sr_view_flags(view, id) & (SR_FLAG_INPUT | SR_FLAG_OUTPUT));
     }

@@ -35,6 +35,7 @@ typedef struct row {
     int gpu;                    /* the backend that took it, would have, or could; -1 */
     bool wanted;                /* that one supports the op and asked for it */
     reason why;
+    sr__str *say, *hint;        /* used again for every row */
 } row;
 
 /* ---- who can offload ---------------------------------------------------------------------------------------------- */
@@ -212,26 +213,23 @@ static bool report(const row *r, sr_findings *findings) {
     const sr_tensor *t = &r->graph->tensors[r->node];
     const bool surprising = r->wanted && (r->why == NOT_HOST || r->why == ELSEWHERE);
     sr_finding *f = sr__finding_add(findings, "offload", surprising ? SR_SEVERITY_WARNING : SR_SEVERITY_INFO);
-    sr__str say = {0}, hint = {0};
-    bool ok = f != NULL;
-    if (ok) {
-        f->bytes = r->why == TAKEN ? copied_bytes(r) : 0;
-        put_words(r, &say, &hint);
-        const int backend = r->layout->backend_of[r->node];
-        ok = !say.failed && !hint.failed && sr__finding_tensor(f, sr__label(r->graph, r->node)) &&
-             sr__finding_tensor(f, sr__label(r->graph, r->weights)) &&
-             sr__finding_say(f, "'%s' (%s) %s", sr__label(r->graph, r->node), sr_tensor_op_desc(t), sr__str_text(&say)) &&
-             sr__finding_hint(f, "%s", sr__str_text(&hint)) && sr__finding_text(f, "op", sr_tensor_op_desc(t)) &&
-             sr__finding_number(f, "taken", r->why == TAKEN) && sr__finding_text(f, "reason", reason_names[r->why]) &&
-             sr__finding_number(f, "batch", sr_tensor_batch(t)) &&
-             sr__finding_text(f, "backend", backend >= 0 ? r->layout->backends[backend]->name : "none") &&
-             sr__finding_text(f, "buffer_type", r->type->name);
-        const int64_t limit = r->layout->backends[r->gpu]->offload_min_batch;
-        ok = ok && (limit < 0 || sr__finding_number(f, "limit", limit));
+    if (f == NULL) {
+        return false;
     }
-    sr__str_free(&say);
-    sr__str_free(&hint);
-    return ok;
+    const int backend = r->layout->backend_of[r->node];
+    const int64_t limit = r->layout->backends[r->gpu]->offload_min_batch;
+    f->bytes = r->why == TAKEN ? copied_bytes(r) : 0;
+    sr__str_clear(r->say);
+    sr__str_clear(r->hint);
+    put_words(r, r->say, r->hint);
+    return !r->say->failed && !r->hint->failed && sr__finding_tensor(f, sr__label(r->graph, r->node)) &&
+           sr__finding_tensor(f, sr__label(r->graph, r->weights)) &&
+           sr__finding_say(f, "'%s' (%s) %s", sr__label(r->graph, r->node), sr_tensor_op_desc(t), sr__str_text(r->say)) &&
+           sr__finding_hint(f, "%s", sr__str_text(r->hint)) && sr__finding_text(f, "op", sr_tensor_op_desc(t)) &&
+           sr__finding_number(f, "taken", r->why == TAKEN) && sr__finding_text(f, "reason", reason_names[r->why]) &&
+           sr__finding_number(f, "batch", sr_tensor_batch(t)) &&
+           sr__finding_text(f, "backend", backend >= 0 ? r->layout->backends[backend]->name : "none") &&
+           sr__finding_text(f, "buffer_type", r->type->name) && (limit < 0 || sr__finding_number(f, "limit", limit));
 }
 
 /* Weights that a host computes with: in host memory, or in a buffer that the last backend can use. */
@@ -241,7 +239,8 @@ static bool are_host_weights(const row *r) {
 
 sr_status sr__lint_offload(const sr_lint_input *input, sr_findings *findings, sr_error *err) {
     const sr_layout *layout = input->layout;
-    row r = {.layout = layout, .graph = layout->graph, .params = input->params};
+    sr__str say = {0}, hint = {0};
+    row r = {.layout = layout, .graph = layout->graph, .params = input->params, .say = &say, .hint = &hint};
     bool *able = sr__calloc((size_t)layout->n_backends, sizeof(*able));
     bool ok = sr__answers_init(&r.answers, layout) && able != NULL;
     const bool speaks = ok && find_able(layout, able);
@@ -262,5 +261,7 @@ sr_status sr__lint_offload(const sr_lint_input *input, sr_findings *findings, sr
     }
     sr__answers_free(&r.answers);
     sr__free(able);
+    sr__str_free(&say);
+    sr__str_free(&hint);
     return ok ? SR_OK : sr__fail_memory(err);
 }

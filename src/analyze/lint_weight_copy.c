@@ -12,6 +12,8 @@ typedef struct weight_copy {
     const sr_split *split;
     int32_t split_index, input; /* place in layout->inputs */
     int32_t tensor, root, node;
+    sr__answers *answers;
+    sr__str *message; /* used again and again: there may be thousands of copies */
 } weight_copy;
 
 static const char *name_of(const weight_copy *c, int32_t tensor) { return sr__label(c->graph, tensor); }
@@ -23,13 +25,12 @@ static const char *backend_name(const weight_copy *c, int backend) {
 
 /* The highest backend that can use the weights where they are, but refuses the op, or -1: that is why it runs elsewhere. */
 static int find_refusing(const weight_copy *c) {
-    const sr_graph_view view = sr_graph_whole(c->graph);
     int refusing = -1;
     for (int b = 0; b < c->layout->n_backends; b++) {
         if (!sr_backend_supports_buffer_type(c->layout->backends[b], c->graph->tensors[c->root].buffer->type)) {
             continue;
         }
-        if (sr_backend_supports_op(c->layout->backends[b], &view, c->node, NULL)) {
+        if (sr__answers_supports(c->answers, c->node, b)) {
             return -1;
         }
         refusing = refusing < 0 ? b : refusing;
@@ -44,40 +45,51 @@ static int32_t deciding_weights(const weight_copy *c) {
     return source != c->tensor ? source : -1;
 }
 
-static bool explain(const weight_copy *c, sr__str *why, sr__str *hint) {
+/* As there may be thousands of copies, the common ones are put together without printf. */
+static void put_all(sr__str *s, const char *const *texts) {
+    for (; *texts != NULL; texts++) {
+        sr__str_puts(s, *texts);
+    }
+}
+
+/* Puts why into the message, and gives advice. */
+static bool explain(const weight_copy *c, sr_finding *f) {
+    sr__str *why = c->message;
     const char *node = name_of(c, c->node), *op = sr_tensor_op_desc(&c->graph->tensors[c->node]);
     const char *to = backend_name(c, c->split->backend), *root = name_of(c, c->root);
     const int cause = c->layout->cause_of[c->node];
+    if (cause == SR_CAUSE_OFFLOAD) {
+        put_all(why, (const char *const[]){"'", node, "' (", op, ") was offloaded to ", to, NULL});
+        return sr__finding_hint(f, "move the weights to %s if there is room, or compute larger batches: the copy costs "
+                                   "the same for any; --no-op-offload shows the other way", to);
+    }
+    if (cause == SR_CAUSE_USER) {
+        sr__str_printf(why, "'%s' (%s) is assigned to %s by hand", node, op, to);
+        return sr__finding_hint(f, "assign '%s' to the backend that has '%s', or move the weights to %s", node, root, to);
+    }
     const int refusing = find_refusing(c);
     const int32_t others = deciding_weights(c);
-    if (cause == SR_CAUSE_OFFLOAD) {
-        sr__str_printf(why, "'%s' (%s) was offloaded to %s", node, op, to);
-        sr__str_printf(hint, "move the weights to %s if there is room, or compute larger batches: the copy costs the "
-                             "same for any; --no-op-offload shows the other way", to);
-    } else if (cause == SR_CAUSE_USER) {
-        sr__str_printf(why, "'%s' (%s) is assigned to %s by hand", node, op, to);
-        sr__str_printf(hint, "assign '%s' to the backend that has '%s', or move the weights to %s", node, root, to);
-    } else if (refusing >= 0) {
+    if (refusing >= 0) {
         sr__str_printf(why, "%s, which can use them where they are, refuses %s (", backend_name(c, refusing), op);
         sr__put_refusal(why, c->layout, c->node, refusing);
         sr__str_printf(why, "), so that '%s' runs on %s", node, to);
-        sr__str_printf(hint, "keep '%s' in a buffer of %s, or in a type that %s takes for %s", root, to,
-                       backend_name(c, refusing), op);
-    } else if (c->tensor != c->root) {
+        return sr__finding_hint(f, "keep '%s' in a buffer of %s, or in a type that %s takes for %s", root, to,
+                                backend_name(c, refusing), op);
+    }
+    if (c->tensor != c->root) {
         sr__str_printf(why, "'%s' (%s) runs on %s: the view has no buffer of its own, so that the weights behind it did "
                             "not decide", node, op, to);
-        sr__str_printf(hint, "give '%s' the shape it is used in when it is loaded, or assign '%s' to a backend that has "
-                             "the weights", root, node);
-    } else if (others >= 0) {
-        sr__str_printf(why, "'%s' (%s) is on %s because of its other weights '%s'", node, op, to, name_of(c, others));
-        sr__str_printf(hint, "put '%s' and '%s' into buffers of one backend", root, name_of(c, others));
-    } else {
-        sr__str_printf(why, "'%s' (%s) runs on %s for another reason than these weights (cause %s)", node, op, to,
-                       sr_cause_name(cause)[0] != '\0' ? sr_cause_name(cause) : "none");
-        sr__str_printf(hint, "move '%s' to %s, or assign '%s' to a backend that has the weights; -e %s shows how it was "
-                             "decided", root, to, node, node);
+        return sr__finding_hint(f, "give '%s' the shape it is used in when it is loaded, or assign '%s' to a backend that "
+                                   "has the weights", root, node);
     }
-    return !why->failed && !hint->failed;
+    if (others >= 0) {
+        sr__str_printf(why, "'%s' (%s) is on %s because of its other weights '%s'", node, op, to, name_of(c, others));
+        return sr__finding_hint(f, "put '%s' and '%s' into buffers of one backend", root, name_of(c, others));
+    }
+    sr__str_printf(why, "'%s' (%s) runs on %s for another reason than these weights (cause %s)", node, op, to,
+                   sr_cause_name(cause)[0] != '\0' ? sr_cause_name(cause) : "none");
+    return sr__finding_hint(f, "move '%s' to %s, or assign '%s' to a backend that has the weights; -e %s shows how it was "
+                               "decided", root, to, node, node);
 }
 
 /* ---- experts ------------------------------------------------------------------------------------------------------ */
@@ -102,7 +114,8 @@ static const char *where_ids_are_read(const weight_copy *c, int32_t ids) {
     return backend_name(c, c->split->backend);
 }
 
-static bool tell_experts(const weight_copy *c, sr_finding *f, sr__str *message) {
+static bool tell_experts(const weight_copy *c, sr_finding *f) {
+    sr__str *message = c->message;
     const sr_tensor *node = &c->graph->tensors[c->node];
     const int32_t ids = sr__source_of(c->graph, c->node, 2);
     if (node->op != SR_OP_MUL_MAT_ID || sr__source_of(c->graph, c->node, 0) != c->tensor || ids < 0) {
@@ -139,41 +152,33 @@ static bool put_details(const weight_copy *c, sr_finding *f) {
 }
 
 static bool report(const weight_copy *c, sr_findings *findings) {
-    const bool offloaded = c->layout->cause_of[c->node] == SR_CAUSE_OFFLOAD;
+    const bool offloaded = c->layout->cause_of[c->node] == SR_CAUSE_OFFLOAD, is_view = c->tensor != c->root;
     sr_finding *f = sr__finding_add(findings, "weight-copy", offloaded ? SR_SEVERITY_INFO : SR_SEVERITY_WARNING);
-    sr__str message = {0}, why = {0}, hint = {0};
     char bytes[16];
-    bool ok = f != NULL;
-    if (ok) {
-        f->bytes = sr__input_bytes(c->layout, c->input);
-        f->splits = c->split->because == SR_STARTS_WEIGHT && c->split->because_tensor == c->tensor;
-        sr__format_bytes(f->bytes, bytes);
-        ok = sr__finding_tensor(f, name_of(c, c->tensor)) && sr__finding_tensor(f, name_of(c, c->root)) &&
-             explain(c, &why, &hint);
+    if (f == NULL) {
+        return false;
     }
-    if (ok) {
-        if (c->tensor != c->root) {
-            sr__str_printf(&message, "the view '%s' of the weights '%s'", name_of(c, c->tensor), name_of(c, c->root));
-        } else {
-            sr__str_printf(&message, "the weights '%s'", name_of(c, c->tensor));
-        }
-        sr__str_printf(&message, " (%s) %s copied from %s to %s in every evaluation: %s", bytes,
-                       c->tensor != c->root ? "is" : "are", c->graph->tensors[c->root].buffer->type->name, backend_name(c, c->split->backend),
-                       sr__str_text(&why));
-        ok = put_details(c, f) && tell_experts(c, f, &message) && !message.failed &&
-             sr__finding_say(f, "%s", sr__str_text(&message)) && sr__finding_hint(f, "%s", sr__str_text(&hint));
+    sr__str_clear(c->message);
+    f->bytes = sr__input_bytes(c->layout, c->input);
+    f->splits = c->split->because == SR_STARTS_WEIGHT && c->split->because_tensor == c->tensor;
+    sr__format_bytes(f->bytes, bytes);
+    if (is_view) {
+        sr__str_printf(c->message, "the view '%s' of ", name_of(c, c->tensor));
     }
-    sr__str_free(&message);
-    sr__str_free(&why);
-    sr__str_free(&hint);
-    return ok;
+    put_all(c->message, (const char *const[]){"the weights '", name_of(c, c->root), "' (", bytes, is_view ? ") is" : ") are",
+                                              " copied from ", c->graph->tensors[c->root].buffer->type->name, " to ",
+                                              backend_name(c, c->split->backend), " in every evaluation: ", NULL});
+    return sr__finding_tensor(f, name_of(c, c->tensor)) && (!is_view || sr__finding_tensor(f, name_of(c, c->root))) &&
+           explain(c, f) && put_details(c, f) && tell_experts(c, f) && !c->message->failed && sr__finding_say(f, "%s", sr__str_text(c->message));
 }
 
 sr_status sr__lint_weight_copy(const sr_lint_input *input, sr_findings *findings, sr_error *err) {
     const sr_layout *layout = input->layout;
-    weight_copy c = {.layout = layout, .graph = layout->graph};
+    sr__answers answers;
+    sr__str message = {0};
+    weight_copy c = {.layout = layout, .graph = layout->graph, .answers = &answers, .message = &message};
     int32_t *readers = sr__input_readers(layout);
-    bool ok = readers != NULL;
+    bool ok = sr__answers_init(&answers, layout) && readers != NULL;
     for (int32_t s = 0; s < layout->n_splits && ok; s++) {
         c.split = &layout->splits[s];
         c.split_index = s;
@@ -189,5 +194,7 @@ sr_status sr__lint_weight_copy(const sr_lint_input *input, sr_findings *findings
         }
     }
     sr__free(readers);
+    sr__answers_free(&answers);
+    sr__str_free(&message);
     return ok ? SR_OK : sr__fail_memory(err);
 }

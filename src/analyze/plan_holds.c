@@ -3,14 +3,19 @@
  *
  * Layer: analyze.  A plan that fits is kept although it was made for another graph: sizes of nodes and their sources are
  * compared, but not who reads them when, nor flags, nor leafs that nobody reads.  So the life spans of this graph are
- * laid over the addresses: a sweep over the nodes with a sorted list of what is alive.
+ * laid over the addresses: a sweep over the nodes.  What is alive never overlaps, so it is enough to look at the nearest
+ * below and above.  Regions are ranked by address once; a bit for each says whether it is alive, and a bit for each word
+ * of bits whether any of it is, and so on: the nearest is found in a few steps.
  */
+#include <stdlib.h>
+
 #include "alloc/graph_allocator.h"
 #include "analyze/lint_history.h"
 
+enum { MAX_LEVELS = 6 }; /* 64^6 regions are more than there are ids */
+
 typedef struct region {
-    int memory;   /* the first backend with this buffer type */
-    int32_t chunk;
+    uint64_t place; /* memory and chunk */
     size_t offset, end;
     int32_t id;
 } region;
@@ -22,8 +27,12 @@ typedef struct sweep {
     int32_t *first, *last; /* by id: position where it is written (-1: before the first) and last read; -2: not at all */
     int32_t *next_dying;   /* by id: the next that dies at the same position */
     int32_t *dying;        /* by position + 1 */
-    region *alive;         /* by memory, chunk, offset; no two overlap */
-    int32_t n_alive;
+    int32_t *rank;         /* by id: its place in regions, -1 */
+    region *regions;       /* by memory, chunk, offset */
+    int32_t n_regions;
+    uint64_t *bits;        /* of all levels, the lowest first: is it alive */
+    uint64_t *level[MAX_LEVELS];
+    int n_levels;
     int *memory_of;        /* by backend */
 } sweep;
 
@@ -101,67 +110,94 @@ static void find_lives(sweep *s) {
     }
 }
 
-/* ---- what is alive ------------------------------------------------------------------------------------------------- */
+/* ---- regions -------------------------------------------------------------------------------------------------------- */
 
-static region region_of(const sweep *s, int32_t id) {
-    const sr_address *a = &s->layout->addresses[id];
-    const sr_buffer_type *type = s->layout->buffer_types[a->buffer_id];
-    const size_t size = type->iface->alloc_size ? sr_buffer_type_alloc_size(type, s->view, id)
-                                                : sr_view_tensor(s->view, id)->nbytes;
-    return (region){s->memory_of[a->buffer_id], a->chunk, a->offset, a->offset + size, id};
+static int by_address(const void *a, const void *b) {
+    const region *x = a, *y = b;
+    return x->place != y->place     ? (x->place < y->place ? -1 : 1)
+           : x->offset != y->offset ? (x->offset < y->offset ? -1 : 1)
+                                    : x->id - y->id;
 }
 
-static bool is_before(const region *a, const region *b) {
-    return a->memory != b->memory  ? a->memory < b->memory
-           : a->chunk != b->chunk ? a->chunk < b->chunk
-                                  : a->offset < b->offset;
-}
-
-static int32_t place_for(const sweep *s, const region *r) {
-    int32_t lo = 0, hi = s->n_alive;
-    while (lo < hi) {
-        const int32_t mid = lo + (hi - lo) / 2;
-        if (is_before(&s->alive[mid], r)) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
+static void rank_regions(sweep *s) {
+    for (int32_t id = 0; id < s->n_ids; id++) {
+        s->rank[id] = -1;
+        if (s->first[id] == -2 || !is_planned(s, id)) {
+            continue;
+        }
+        const sr_address *a = &s->layout->addresses[id];
+        const sr_buffer_type *type = s->layout->buffer_types[a->buffer_id];
+        const size_t size = type->iface->alloc_size ? sr_buffer_type_alloc_size(type, s->view, id)
+                                                    : sr_view_tensor(s->view, id)->nbytes;
+        if (size > 0) {
+            s->regions[s->n_regions++] = (region){(uint64_t)s->memory_of[a->buffer_id] << 32 | (uint32_t)a->chunk,
+                                                  a->offset, a->offset + size, id};
         }
     }
-    return lo;
+    qsort(s->regions, (size_t)s->n_regions, sizeof(*s->regions), by_address);
+    for (int32_t i = 0; i < s->n_regions; i++) {
+        s->rank[s->regions[i].id] = i;
+    }
+}
+
+/* ---- what is alive -------------------------------------------------------------------------------------------------- */
+
+static void set_alive(sweep *s, int32_t rank, bool alive) {
+    uint32_t at = (uint32_t)rank;
+    for (int l = 0; l < s->n_levels; l++) {
+        uint64_t *word = &s->level[l][at / 64];
+        const uint64_t bit = (uint64_t)1 << (at % 64);
+        *word = alive ? *word | bit : *word & ~bit;
+        if (!alive && *word != 0) {
+            break; /* others below it are alive */
+        }
+        at /= 64;
+    }
+}
+
+/* The nearest one alive above a rank, or below it; -1: none. */
+static int32_t nearest(const sweep *s, int32_t rank, bool above) {
+    uint32_t at = (uint32_t)rank;
+    for (int l = 0; l < s->n_levels; l++, at /= 64) {
+        const unsigned shift = at % 64;
+        const uint64_t word = s->level[l][at / 64];
+        const uint64_t rest = above ? (shift == 63 ? 0 : word >> (shift + 1) << (shift + 1)) : word & (((uint64_t)1 << shift) - 1);
+        if (rest == 0) {
+            continue;
+        }
+        at = at / 64 * 64 + (uint32_t)(above ? __builtin_ctzll(rest) : 63 - __builtin_clzll(rest));
+        while (l-- > 0) {
+            const uint64_t below = s->level[l][at];
+            at = at * 64 + (uint32_t)(above ? __builtin_ctzll(below) : 63 - __builtin_clzll(below));
+        }
+        return (int32_t)at;
+    }
+    return -1;
 }
 
 static bool overlap(const region *a, const region *b) {
-    return a->memory == b->memory && a->chunk == b->chunk && a->offset < b->end && b->offset < a->end;
+    return a->place == b->place && a->offset < b->end && b->offset < a->end;
 }
 
 static void take_out(sweep *s, int32_t id) {
-    const region r = region_of(s, id);
-    if (r.offset == r.end) {
-        return;
-    }
-    const int32_t at = place_for(s, &r);
-    if (at < s->n_alive && s->alive[at].id == id) {
-        memmove(&s->alive[at], &s->alive[at + 1], (size_t)(s->n_alive - at - 1) * sizeof(*s->alive));
-        s->n_alive--;
+    if (s->rank[id] >= 0) {
+        set_alive(s, s->rank[id], false);
     }
 }
 
 /* Puts it in; the id that it overlaps with, or -1. */
 static int32_t put_in(sweep *s, int32_t id) {
-    const region r = region_of(s, id);
-    if (r.offset == r.end) {
+    const int32_t rank = s->rank[id];
+    if (rank < 0) {
         return -1;
     }
-    const int32_t at = place_for(s, &r);
-    if (at > 0 && overlap(&s->alive[at - 1], &r)) {
-        return s->alive[at - 1].id;
+    for (int above = 0; above < 2; above++) {
+        const int32_t other = nearest(s, rank, above != 0);
+        if (other >= 0 && overlap(&s->regions[rank], &s->regions[other])) {
+            return s->regions[other].id;
+        }
     }
-    if (at < s->n_alive && overlap(&s->alive[at], &r)) {
-        return s->alive[at].id;
-    }
-    memmove(&s->alive[at + 1], &s->alive[at], (size_t)(s->n_alive - at) * sizeof(*s->alive));
-    s->alive[at] = r;
-    s->n_alive++;
+    set_alive(s, rank, true);
     return -1;
 }
 
@@ -223,6 +259,21 @@ static void run_sweep(sweep *s, sr__clobber *out) {
     }
 }
 
+/* Words of all levels of bits for n regions; sets where each level begins once there is memory for them. */
+static size_t lay_levels(sweep *s, size_t n) {
+    size_t total = 0;
+    s->n_levels = 0;
+    do {
+        n = (n + 63) / 64;
+        if (s->bits != NULL) {
+            s->level[s->n_levels] = s->bits + total;
+        }
+        s->n_levels++;
+        total += n;
+    } while (n > 1 && s->n_levels < MAX_LEVELS);
+    return total;
+}
+
 static bool sweep_init(sweep *s, const sr_layout *layout) {
     *s = (sweep){.layout = layout, .view = &layout->view};
     s->n_ids = layout->graph->n_tensors + layout->view.n_extra;
@@ -231,11 +282,14 @@ static bool sweep_init(sweep *s, const sr_layout *layout) {
     s->last = sr__malloc(n * sizeof(*s->last));
     s->next_dying = sr__malloc(n * sizeof(*s->next_dying));
     s->dying = sr__malloc(n_positions * sizeof(*s->dying));
-    s->alive = sr__malloc(n * sizeof(*s->alive));
+    s->rank = sr__malloc(n * sizeof(*s->rank));
+    s->regions = sr__malloc(n * sizeof(*s->regions));
+    s->bits = sr__calloc(lay_levels(s, n), sizeof(*s->bits));
     s->memory_of = sr__calloc((size_t)layout->n_backends, sizeof(*s->memory_of));
-    if (!s->first || !s->last || !s->next_dying || !s->dying || !s->alive || !s->memory_of) {
+    if (!s->first || !s->last || !s->next_dying || !s->dying || !s->rank || !s->regions || !s->bits || !s->memory_of) {
         return false;
     }
+    (void)lay_levels(s, n);
     for (int32_t id = 0; id < s->n_ids; id++) {
         s->first[id] = s->last[id] = -2;
     }
@@ -248,19 +302,26 @@ static bool sweep_init(sweep *s, const sr_layout *layout) {
     return true;
 }
 
+static void sweep_free(sweep *s) {
+    sr__free(s->first);
+    sr__free(s->last);
+    sr__free(s->next_dying);
+    sr__free(s->dying);
+    sr__free(s->rank);
+    sr__free(s->regions);
+    sr__free(s->bits);
+    sr__free(s->memory_of);
+}
+
 sr_status sr__find_clobber(const sr_layout *layout, sr__clobber *out, sr_error *err) {
     sweep s;
     *out = (sr__clobber){-1, -1};
     const bool ok = sweep_init(&s, layout);
     if (ok) {
         find_lives(&s);
+        rank_regions(&s);
         run_sweep(&s, out);
     }
-    sr__free(s.first);
-    sr__free(s.last);
-    sr__free(s.next_dying);
-    sr__free(s.dying);
-    sr__free(s.alive);
-    sr__free(s.memory_of);
+    sweep_free(&s);
     return ok ? SR_OK : sr__fail_memory(err);
 }
