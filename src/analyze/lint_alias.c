@@ -3,7 +3,8 @@
  *
  * Layer: analyze.  The scheduler copies what a node reads to the node's backend, never what it writes back.  So a node
  * whose result lies in another tensor (SET_ROWS, CPY, anything in place) must run where that tensor is stored.  What
- * counts is the storage, the root of all views, not which tensor the node names as its source.
+ * counts is the storage, the root of all views, not which tensor the node names as its source.  A node with memory of
+ * its own is looked at as well: the allocator may have put it over a source that lies elsewhere.
  */
 #include <stdio.h>
 
@@ -138,7 +139,7 @@ sr_status sr__lint_alias(const sr_lint_input *input, sr_findings *findings, sr_e
         const int32_t node = graph->nodes[i];
         const sr_tensor *t = &graph->tensors[node];
         const int backend = layout->backend_of[node];
-        if ((t->view_src < 0 && !t->buffer) || !sr__writes(t) || backend < 0) {
+        if (!sr__writes(t) || backend < 0) {
             continue;
         }
         const sr_buffer_type *type = sr__storage_type(layout, node);
