@@ -134,52 +134,49 @@ AVX2_INLINE float add_lanes(__m256 v) {
     return _mm_cvtss_f32(s);
 }
 
-/* One row times all columns; two vectors a step hide the latency of the sums. */
-AVX2_INLINE void dots_row(const sr__mm_dots *d, const int type, int r, const int cols) {
+/* One row times one column, summed up in the order of the set with AVX-512: four times sixteen sums in eight vectors;
+ * the rest one by one, of halves in f64. */
+AVX2_INLINE float dot(const sr__mm_dots *d, const int type, const char *row, const float *x) {
     const size_t size = type == SR_TYPE_F32 ? 4 : 2;
-    const int64_t whole = d->k / 16 * 16;
-    __m256 acc[SR__MM_DOT_COLS][2];
-#pragma GCC unroll 4
-    for (int c = 0; c < cols; c++) {
-        acc[c][0] = _mm256_setzero_ps();
-        acc[c][1] = _mm256_setzero_ps();
+    const int64_t whole = d->k / 64 * 64;
+    __m256 acc[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        acc[i] = _mm256_setzero_ps();
     }
-    for (int64_t k = 0; k < whole; k += 16) {
-        const __m256 v0 = load_row(type, d->rows[r] + (size_t)k * size);
-        const __m256 v1 = load_row(type, d->rows[r] + (size_t)(k + 8) * size);
-#pragma GCC unroll 4
-        for (int c = 0; c < cols; c++) {
-            acc[c][0] = _mm256_fmadd_ps(v0, _mm256_loadu_ps(d->cols[c] + k), acc[c][0]);
-            acc[c][1] = _mm256_fmadd_ps(v1, _mm256_loadu_ps(d->cols[c] + k + 8), acc[c][1]);
+    for (int64_t k = 0; k < whole; k += 64) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            const __m256 v = load_row(type, row + (size_t)(k + 8 * i) * size);
+            acc[i] = _mm256_fmadd_ps(v, _mm256_loadu_ps(x + k + 8 * i), acc[i]);
         }
     }
-    float rest[16] = {0};
-    sr__row_to_f32(type, d->rows[r] + (size_t)whole * size, rest, d->k - whole);
-#pragma GCC unroll 4
-    for (int c = 0; c < cols; c++) {
-        float sum = add_lanes(_mm256_add_ps(acc[c][0], acc[c][1]));
-        for (int64_t k = whole; k < d->k; k++) {
-            sum += rest[k - whole] * d->cols[c][k];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        acc[i] = _mm256_add_ps(_mm256_add_ps(acc[i], acc[4 + i]), _mm256_add_ps(acc[2 + i], acc[6 + i]));
+    }
+    float rest[64], sum = add_lanes(_mm256_add_ps(acc[0], acc[1]));
+    double exact = (double)sum;
+    sr__row_to_f32(type, row + (size_t)whole * size, rest, d->k - whole);
+    for (int64_t k = whole; k < d->k; k++) {
+        const float product = rest[k - whole] * x[k]; /* rounded by itself */
+        sum += product;
+        exact += (double)product;
+    }
+    return type == SR_TYPE_F32 ? sum : (float)exact;
+}
+
+AVX2_INLINE void dots_of_type(const sr__mm_dots *d, const int type) {
+    for (int r = 0; r < d->n_rows; r++) {
+        for (int c = 0; c < d->n_cols; c++) {
+            d->out[r * SR__MM_DOT_COLS + c] = dot(d, type, d->rows[r], d->cols[c]);
         }
-        d->out[r * SR__MM_DOT_COLS + c] = sum;
     }
 }
 
-#define DOTS_OF_TYPE(name, type)                               \
-    AVX2 static void dots_##name(const sr__mm_dots *d) {       \
-        for (int r = 0; r < d->n_rows; r++) {                  \
-            switch (d->n_cols) {                               \
-                case 1: dots_row(d, type, r, 1); break;        \
-                case 2: dots_row(d, type, r, 2); break;        \
-                case 3: dots_row(d, type, r, 3); break;        \
-                default: dots_row(d, type, r, 4);              \
-            }                                                  \
-        }                                                      \
-    }
-
-DOTS_OF_TYPE(f32, SR_TYPE_F32)
-DOTS_OF_TYPE(f16, SR_TYPE_F16)
-DOTS_OF_TYPE(bf16, SR_TYPE_BF16)
+AVX2 static void dots_f32(const sr__mm_dots *d) { dots_of_type(d, SR_TYPE_F32); }
+AVX2 static void dots_f16(const sr__mm_dots *d) { dots_of_type(d, SR_TYPE_F16); }
+AVX2 static void dots_bf16(const sr__mm_dots *d) { dots_of_type(d, SR_TYPE_BF16); }
 
 static void dots_avx2(const sr__mm_dots *d) {
     switch (d->type) {
