@@ -14,5 +14,5 @@ kill -TERM $pid
 wait $pid
 echo "status $?"
 sed -n 's/.*: interrupted: run [0-9]* and/interrupted: run N and/p' "$WORK/messages"
-tail -n 2 "$WORK/report.json"
+tail -n 1 "$WORK/report.json"
 rm -r "$WORK/dump"
