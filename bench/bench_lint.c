@@ -1,8 +1,8 @@
 /*
  * bench_lint.c - what findings cost: each kind on graphs of 10,000 nodes, against the time of scheduling them.
  *
- * Prints nanoseconds a node and the ratio to splitting and allocating once; ends with 1 if any kind takes more than twice
- * that.  The best of several rounds: these machines are noisy.
+ * Prints nanoseconds a node and the ratio to splitting and allocating once; ends with 1 if any kind takes more than
+ * twice that.  The best of several rounds: these machines are noisy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* As text: the reader makes rules. */
 static sr_description *make(const shape *s) {
@@ -56,29 +56,33 @@ static sr_description *make(const shape *s) {
     if (s->min_batch >= 0) {
         snprintf(offload, sizeof(offload), ",\"offload\":{\"min_batch\":%lld}", (long long)s->min_batch);
     }
-    snprintf(text, sizeof(text),
-             "{\"sched_run\":1,\"params\":{\"l\":%d,\"n\":%d,\"t\":8},\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\"%s%s},"
-             "{\"name\":\"GPU1\",\"device\":\"sim\"%s%s},{\"name\":\"CPU\",\"device\":\"cpu\"}],"
-             "\"buffers\":{\"a\":{\"type\":\"GPU0\",\"usage\":\"weights\"},\"b\":{\"type\":\"GPU1\",\"usage\":\"weights\"},"
-             "\"c\":{\"type\":\"CPU\",\"usage\":\"weights\"}},\"placement\":["
-             "{\"match\":\"^w([0-9]+)$\",\"where\":\"l ? (m1 - m1 %% max(l, 1)) / max(l, 1) %% 3 == 0 : 0\",\"buffer\":\"a\"},"
-             "{\"match\":\"^w([0-9]+)$\",\"where\":\"l ? (m1 - m1 %% max(l, 1)) / max(l, 1) %% 3 == 1 : 0\",\"buffer\":\"b\"},"
-             "{\"match\":\"^w\",\"buffer\":\"c\"}],\"scheduler\":{\"copies\":%d},"
-             "\"tensors\":[{\"name\":\"x0\",\"ne\":[64,\"t\"],\"flags\":[\"input\"]},"
-             "{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"name\":\"w{i}\",\"ne\":[64,64]}]}],"
-             "\"nodes\":[{\"repeat\":\"n\",\"as\":\"i\",\"items\":["
-             "{\"name\":\"norm{i}\",\"op\":\"RMS_NORM\",\"src\":[\"x{i}\"],\"params\":{\"eps\":1e-6}},"
-             "{\"name\":\"p{i}\",\"op\":\"MUL_MAT\",\"src\":[\"w{i}\",\"norm{i}\"]},"
-             "{\"name\":\"s{i}\",\"op\":\"SILU\",\"src\":[\"p{i}\"]},"
-             "{\"name\":\"v{i}\",\"op\":\"RESHAPE\",\"src\":[\"s{i}\"],\"ne\":[64,\"t\"]},"
-             "{\"name\":\"x{i+1}\",\"op\":\"ADD\",\"src\":[\"v{i}\",\"x{i}\"]}]}],"
-             "\"runs\":[{},{\"params\":{\"t\":4}}]}",
-             s->layers_a_run, N_NODES / 5, deny, offload, deny, offload, s->n_copies);
+    snprintf(
+        text, sizeof(text),
+        "{\"sched_run\":1,\"params\":{\"l\":%d,\"n\":%d,\"t\":8},\"backends\":["
+        "{\"name\":\"GPU0\",\"device\":\"sim\"%s%s},"
+        "{\"name\":\"GPU1\",\"device\":\"sim\"%s%s},{\"name\":\"CPU\",\"device\":\"cpu\"}],"
+        "\"buffers\":{\"a\":{\"type\":\"GPU0\",\"usage\":\"weights\"},\"b\":{\"type\":\"GPU1\",\"usage\":\"weights\"},"
+        "\"c\":{\"type\":\"CPU\",\"usage\":\"weights\"}},\"placement\":["
+        "{\"match\":\"^w([0-9]+)$\",\"where\":\"l ? (m1 - m1 %% max(l, 1)) / max(l, 1) %% 3 == 0 : 0\","
+        "\"buffer\":\"a\"},"
+        "{\"match\":\"^w([0-9]+)$\",\"where\":\"l ? (m1 - m1 %% max(l, 1)) / max(l, 1) %% 3 == 1 : 0\","
+        "\"buffer\":\"b\"},"
+        "{\"match\":\"^w\",\"buffer\":\"c\"}],\"scheduler\":{\"copies\":%d},"
+        "\"tensors\":[{\"name\":\"x0\",\"ne\":[64,\"t\"],\"flags\":[\"input\"]},"
+        "{\"repeat\":\"n\",\"as\":\"i\",\"items\":[{\"name\":\"w{i}\",\"ne\":[64,64]}]}],"
+        "\"nodes\":[{\"repeat\":\"n\",\"as\":\"i\",\"items\":["
+        "{\"name\":\"norm{i}\",\"op\":\"RMS_NORM\",\"src\":[\"x{i}\"],\"params\":{\"eps\":1e-6}},"
+        "{\"name\":\"p{i}\",\"op\":\"MUL_MAT\",\"src\":[\"w{i}\",\"norm{i}\"]},"
+        "{\"name\":\"s{i}\",\"op\":\"SILU\",\"src\":[\"p{i}\"]},"
+        "{\"name\":\"v{i}\",\"op\":\"RESHAPE\",\"src\":[\"s{i}\"],\"ne\":[64,\"t\"]},"
+        "{\"name\":\"x{i+1}\",\"op\":\"ADD\",\"src\":[\"v{i}\",\"x{i}\"]}]}],"
+        "\"runs\":[{},{\"params\":{\"t\":4}}]}",
+        s->layers_a_run, N_NODES / 5, deny, offload, deny, offload, s->n_copies);
     check(sr_description_load_text(text, strlen(text), "bench", NULL, NULL, &d, &err), &err);
     return d;
 }
 
-/* ---- measuring ----------------------------------------------------------------------------------------------------- */
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 typedef struct costs { double schedule; double kind[MAX_KINDS]; int n_findings[MAX_KINDS]; } costs;
 
@@ -102,7 +106,7 @@ static void measure_kinds(const sr_lint_input *input, costs *c) {
     }
 }
 
-/* The graph that is looked at is smaller than the one that memory was planned for: the plan is kept, and is compared. */
+/* The graph that is looked at is smaller than the one that memory was planned for: the plan is kept and compared. */
 static void measure(const shape *s, costs *c) {
     sr_error err = {0};
     sr_error none = {0};

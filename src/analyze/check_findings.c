@@ -64,7 +64,8 @@ static bool has_tensor(const sr_finding *f, const char *name) {
 static bool has_detail(const sr_finding *f, const char *key, const char *value) {
     for (int i = 0; i < f->n_details; i++) {
         const sr_finding_detail *d = &f->details[i];
-        if (strcmp(d->key, key) == 0 && (d->text != NULL ? strcmp(d->text, value) == 0 : same_number(value, d->number))) {
+        if (strcmp(d->key, key) == 0 &&
+            (d->text != NULL ? strcmp(d->text, value) == 0 : same_number(value, d->number))) {
             return true;
         }
     }

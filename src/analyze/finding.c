@@ -138,7 +138,8 @@ const char *sr__label(const sr_graph *graph, int32_t tensor) {
 void sr__put_source_types(sr__str *s, const sr_graph *graph, int32_t tensor) {
     for (int j = 0; j < graph->tensors[tensor].n_src; j++) {
         const int32_t source = sr__source_of(graph, tensor, j);
-        sr__str_printf(s, "%s%s", j > 0 ? ", " : "", source >= 0 ? sr_type_get(graph->tensors[source].type)->name : "-");
+        sr__str_printf(s, "%s%s", j > 0 ? ", " : "",
+                       source >= 0 ? sr_type_get(graph->tensors[source].type)->name : "-");
     }
 }
 
@@ -215,7 +216,8 @@ int32_t *sr__input_readers(const sr_layout *layout) {
             for (int j = 0; j < graph->tensors[node].n_src && !sr_op_is_view(graph->tensors[node].op); j++) {
                 const int32_t source = sr__source_of(graph, node, j);
                 const int32_t input = source >= 0 ? input_of[source] : -1;
-                if (input >= split->inputs_begin && input < split->inputs_begin + split->n_inputs && readers[input] < 0) {
+                if (input >= split->inputs_begin && input < split->inputs_begin + split->n_inputs &&
+                    readers[input] < 0) {
                     readers[input] = node;
                 }
             }

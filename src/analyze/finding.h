@@ -46,7 +46,7 @@ static inline bool sr__works(const sr_tensor *t) { return t->op != SR_OP_NONE &&
 /* "f32, q8_0, -": the types of all sources. */
 void sr__put_source_types(sr__str *s, const sr_graph *graph, int32_t tensor);
 
-/* What backends answer about ops, asked once a class of tensors.  Free it also where init returned false (no memory). */
+/* What backends answer about ops, asked once a class of tensors.  Free it also where init returned false. */
 typedef struct sr__answers { const sr_layout *layout; uint8_t *supports, *offloads; } sr__answers;
 
 bool sr__answers_init(sr__answers *answers, const sr_layout *layout);

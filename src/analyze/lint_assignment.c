@@ -1,5 +1,5 @@
 /*
- * lint_assignment.c - user assignments to a backend that refuses the op, cannot reach the tensor, or needs a weight copy.
+ * lint_assignment.c - user assignments to a backend that refuses the op, cannot reach the tensor, or copies weights.
  *
  * Layer: analyze.
  */
@@ -57,8 +57,10 @@ static bool report_copy(const assigned *a, int32_t node) {
     f->bytes = a->weight_bytes[node];
     sr__format_bytes(f->bytes, bytes);
     return sr__finding_tensor(f, name) && sr__finding_tensor(f, weights) && sr__finding_tensor(f, root) &&
-           sr__finding_say(f, "'%s' (%s) is assigned by hand to %s: its weights '%s' are copied there in every "
-                              "evaluation, %s", name, sr_tensor_op_desc(&a->graph->tensors[node]), backend, weights, bytes) &&
+           sr__finding_say(f,
+                           "'%s' (%s) is assigned by hand to %s: its weights '%s' are copied there in every "
+                           "evaluation, %s",
+                           name, sr_tensor_op_desc(&a->graph->tensors[node]), backend, weights, bytes) &&
            sr__finding_hint(f, "move '%s' to a buffer of %s, or assign '%s' to where the weights are", root, backend,
                             name) &&
            sr__finding_text(f, "problem", "weight copy") && sr__finding_text(f, "backend", backend) &&
@@ -112,8 +114,11 @@ sr_status sr__lint_assignment(const sr_lint_input *input, sr_findings *findings,
         return SR_OK;
     }
     const size_t n = (size_t)layout->graph->n_tensors;
-    assigned a = {.layout = layout, .graph = layout->graph, .findings = findings,
-                  .weight_bytes = sr__calloc(n, sizeof(*a.weight_bytes)), .weights = sr__malloc(n * sizeof(*a.weights))};
+    assigned a = {.layout = layout,
+                  .graph = layout->graph,
+                  .findings = findings,
+                  .weight_bytes = sr__calloc(n, sizeof(*a.weight_bytes)),
+                  .weights = sr__malloc(n * sizeof(*a.weights))};
     bool ok = a.weight_bytes != NULL && a.weights != NULL;
     if (ok) {
         memset(a.weights, 0xff, n * sizeof(*a.weights));

@@ -1,5 +1,5 @@
 /*
- * lint_history.h - what the lints over a sequence of runs remember: topologies, and the graph that the plan was made of.
+ * lint_history.h - what lints over a sequence of runs remember: topologies, and the graph that the plan was made of.
  *
  * Layer: analyze.  Internal.
  */

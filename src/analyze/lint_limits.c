@@ -47,12 +47,13 @@ static bool report(const sr_layout *layout, const use *u, sr_findings *findings)
     const bool ok = !say.failed && (name == NULL || sr__finding_tensor(f, name)) &&
                     sr__finding_say(f, "%s", sr__str_text(&say)) && sr__finding_hint(f, "%s", u->hint) &&
                     sr__finding_text(f, "what", u->what) && sr__finding_number(f, "used", u->used) &&
-                    sr__finding_number(f, "limit", u->limit) && (u->split < 0 || sr__finding_number(f, "split", u->split));
+                    sr__finding_number(f, "limit", u->limit) &&
+                    (u->split < 0 || sr__finding_number(f, "split", u->split));
     sr__str_free(&say);
     return ok;
 }
 
-/* ---- split inputs ------------------------------------------------------------------------------------------------- */
+/* ---- split inputs ------------------------------------------------------------------------------------------------ */
 
 static const char inputs_hint[] =
     "order the graph so that a split needs fewer tensors of other backends, keep them together in one buffer, or raise "
@@ -80,18 +81,23 @@ static bool check_inputs(const sr_lint_input *input, sr_findings *findings) {
     return ok;
 }
 
-/* ---- splits and sizes --------------------------------------------------------------------------------------------- */
+/* ---- splits and sizes -------------------------------------------------------------------------------------------- */
 
 static bool check_splits(const sr_lint_input *input, sr_findings *findings) {
     const sr_layout *layout = input->layout;
-    const int64_t limit = input->params->rules.max_splits > 0 ? input->params->rules.max_splits : input->params->graph_size;
+    const int64_t limit =
+        input->params->rules.max_splits > 0 ? input->params->rules.max_splits : input->params->graph_size;
     if (!is_near(layout->n_splits, limit)) {
         return true;
     }
     const int64_t place = layout->n_splits > limit ? limit : layout->n_splits - 1;
-    const use u = {.what = "splits", .used = layout->n_splits, .limit = limit,
-                   .tensor = layout->graph->nodes[layout->splits[place].start], .split = -1,
-                   .hint = "see the findings of kind fallback, order and weight-copy: they say which splits can be saved"};
+    const use u = {.what = "splits",
+                   .used = layout->n_splits,
+                   .limit = limit,
+                   .tensor = layout->graph->nodes[layout->splits[place].start],
+                   .split = -1,
+                   .hint = "see the findings of kind fallback, order and weight-copy: they say which splits can be "
+                           "saved"};
     return report(layout, &u, findings);
 }
 
@@ -115,7 +121,7 @@ static bool check_graph_size(const sr_lint_input *input, sr_findings *findings) 
     return report(input->layout, &u, findings);
 }
 
-/* ---- runs that failed --------------------------------------------------------------------------------------------- */
+/* ---- runs that failed -------------------------------------------------------------------------------------------- */
 
 static int64_t number_of(const sr_error *error, const char *key, int64_t missing) {
     const sr_error_detail *detail = sr_error_find(error, key);
@@ -234,7 +240,11 @@ static bool check_copies(const sr_lint_input *input, sr_findings *findings) {
     if (input->params->n_copies <= REFERENCE_COPIES) {
         return true;
     }
-    const use u = {.what = "copies", .used = input->params->n_copies, .limit = REFERENCE_COPIES, .tensor = -1, .split = -1,
+    const use u = {.what = "copies",
+                   .used = input->params->n_copies,
+                   .limit = REFERENCE_COPIES,
+                   .tensor = -1,
+                   .split = -1,
                    .hint = "the reference has at most 4; more are possible here, and cost memory"};
     return report(input->layout, &u, findings);
 }
@@ -249,10 +259,14 @@ static bool check_chunks(const sr_lint_input *input, sr_findings *findings) {
         if (d->n_chunks < d->max_chunks || last <= d->max_size) {
             continue;
         }
-        const use u = {.what = "chunks", .limit = d->max_chunks, .tensor = -1, .split = -1,
+        const use u = {.what = "chunks",
+                       .limit = d->max_chunks,
+                       .tensor = -1,
+                       .split = -1,
                        .used = d->max_chunks - 1 + (int64_t)((last - 1) / d->max_size + 1),
                        .fails = input->error != NULL && input->error->status == SR_ALLOCATION,
-                       .hint = "the largest buffer of this type is too small for the graph: use smaller batches, or fewer "
+                       .hint = "the largest buffer of this type is too small for the graph: use smaller batches, or "
+                               "fewer "
                                "pipeline copies"};
         ok = report(input->layout, &u, findings) &&
              sr__finding_text(&findings->items[findings->n - 1], "buffer_type", allocator->memories[i].type->name);

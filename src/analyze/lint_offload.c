@@ -1,8 +1,8 @@
 /*
  * lint_offload.c - for each op with host weights: whether it was offloaded, and what decided.
  *
- * Layer: analyze.  Answers to the offload rule of ggml_backend_sched_backend_id_from_cur; the first of its conditions that
- * does not hold is the reason.  Nothing is said where no backend can offload.
+ * Layer: analyze.  Answers to the offload rule of ggml_backend_sched_backend_id_from_cur; the first of its conditions
+ * that does not hold is the reason.  Nothing is said where no backend can offload.
  */
 #include "analyze/finding.h"
 
@@ -38,7 +38,7 @@ typedef struct row {
     sr__str *say, *hint;        /* used again for every row */
 } row;
 
-/* ---- who can offload ---------------------------------------------------------------------------------------------- */
+/* ---- who can offload --------------------------------------------------------------------------------------------- */
 
 static bool is_recorded(const sr_graph *graph, const char *backend) {
     for (int32_t i = 0; i < graph->n_answers; i++) {
@@ -62,7 +62,7 @@ static bool find_able(const sr_layout *layout, bool *able) {
     return any;
 }
 
-/* ---- the reason --------------------------------------------------------------------------------------------------- */
+/* ---- the reason -------------------------------------------------------------------------------------------------- */
 
 static int32_t first_weights(const sr_graph *graph, int32_t node) {
     for (int j = 0; j < graph->tensors[node].n_src; j++) {
@@ -110,16 +110,20 @@ static reason why_not_asked(row *r) {
     return sr_tensor_batch(&r->graph->tensors[r->node]) < gpu->offload_min_batch ? SMALL : EXCLUDED;
 }
 
+static bool ignores_weights(const row *r) {
+    const int op = r->graph->tensors[r->node].op;
+    return op == SR_OP_ROPE || (op == SR_OP_FLASH_ATTN_EXT && r->params->rules.attention_ignores_weights);
+}
+
 /* In the order in which the scheduler asks. */
 static reason find_reason(row *r) {
-    const sr_tensor *t = &r->graph->tensors[r->node];
     if (r->layout->cause_of[r->node] == SR_CAUSE_USER) {
         return BY_USER;
     }
     if (sr__home_buffer(r->graph, r->node) != NULL) {
         return BY_OWN_BUFFER;
     }
-    if (t->op == SR_OP_ROPE || (t->op == SR_OP_FLASH_ATTN_EXT && r->params->rules.attention_ignores_weights)) {
+    if (ignores_weights(r)) {
         return EXCLUDED;
     }
     if (!r->params->op_offload && r->params->rules.op_offload_switch) {
@@ -134,18 +138,45 @@ static reason find_reason(row *r) {
     return r->wanted ? TAKEN : why_not_asked(r);
 }
 
-/* ---- in words ----------------------------------------------------------------------------------------------------- */
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+/* What the backend that could have taken it says. */
+static void put_words_of_gpu(const row *r, sr__str *say, sr__str *hint) {
+    const sr_tensor *t = &r->graph->tensors[r->node];
+    const sr_backend *gpu = r->layout->backends[r->gpu];
+    switch (r->why) {
+    case NOT_SUPPORTED:
+        sr__str_printf(say, "was not offloaded: %s refuses it (", gpu->name);
+        sr__put_refusal(say, r->layout, r->node, r->gpu);
+        sr__str_puts(say, ")");
+        sr__str_printf(hint, "use weights of a type that %s takes for %s", gpu->name, sr_tensor_op_desc(t));
+        break;
+    case SMALL:
+        sr__str_printf(say, "was not offloaded: its batch of %lld is below the %lld that %s asks for",
+                       (long long)sr_tensor_batch(t), (long long)gpu->offload_min_batch, gpu->name);
+        if (t->op == SR_OP_GET_ROWS) {
+            sr__str_puts(hint, "nothing to do: GET_ROWS counts as a batch of 0, so that no table is copied for its rows");
+        } else {
+            sr__str_puts(hint, "larger batches are offloaded; GGML_OP_OFFLOAD_MIN_BATCH moves the limit");
+        }
+        break;
+    default:
+        sr__str_printf(say, "was not offloaded: no backend asked for it");
+        sr__str_printf(hint, "the backends' own answer, or the recorded one");
+        break;
+    }
+}
 
 static void put_words(const row *r, sr__str *say, sr__str *hint) {
     const sr_tensor *t = &r->graph->tensors[r->node];
     const char *gpu = r->layout->backends[r->gpu]->name, *op = sr_tensor_op_desc(t);
     const char *home = r->home >= 0 ? r->layout->backends[r->home]->name : "no backend";
     const char *weights = sr__label(r->graph, r->weights);
-    const long long batch = (long long)sr_tensor_batch(t), limit = (long long)r->layout->backends[r->gpu]->offload_min_batch;
+    const long long batch = (long long)sr_tensor_batch(t);
     switch (r->why) {
     case TAKEN:
-        sr__str_printf(say, "was offloaded to %s: its weights '%s' are in host memory and its batch is %lld", gpu, weights,
-                       batch);
+        sr__str_printf(say, "was offloaded to %s: its weights '%s' are in host memory and its batch is %lld", gpu,
+                       weights, batch);
         sr__str_printf(hint, "the weights are copied in every evaluation: larger batches share that cost; "
                              "--no-op-offload shows the other way");
         break;
@@ -158,9 +189,8 @@ static void put_words(const row *r, sr__str *say, sr__str *hint) {
         sr__str_printf(hint, "leave the result to the scheduler's allocator if the op is to be offloaded");
         break;
     case EXCLUDED:
-        sr__str_printf(say, "was not offloaded: %s", t->op == SR_OP_ROPE || t->op == SR_OP_FLASH_ATTN_EXT
-                                                        ? "ops of its kind are not placed by weights"
-                                                        : "it is not among the ops that are offloaded");
+        sr__str_printf(say, "was not offloaded: %s", ignores_weights(r) ? "ops of its kind are not placed by weights"
+                                                                        : "it is not among the ops that are offloaded");
         sr__str_printf(hint, "nothing to do, unless %s should be among the ops that %s asks for", op, gpu);
         break;
     case SWITCHED_OFF:
@@ -168,30 +198,24 @@ static void put_words(const row *r, sr__str *say, sr__str *hint) {
         sr__str_printf(hint, "leave out --no-op-offload, or set op_offload, if batches are large");
         break;
     case ELSEWHERE:
-        sr__str_printf(say, "was not offloaded: its weights '%s' (%s) belong to %s, and only those of the last backend, "
-                            "%s, are offloaded", weights, r->type->name, home,
-                       r->layout->backends[r->layout->n_backends - 1]->name);
-        sr__str_printf(hint, "leave out %s, or have it refuse this op, so that the weights belong to the last backend",
-                       home);
+        sr__str_printf(say,
+                       "was not offloaded: its weights '%s' (%s) belong to %s, and only those of the last backend, "
+                       "%s, are offloaded",
+                       weights, r->type->name, home, r->layout->backends[r->layout->n_backends - 1]->name);
+        if (r->home >= 0) {
+            sr__str_printf(hint, "leave out %s, or have it refuse this op: the weights then belong to the last backend",
+                           home);
+        } else {
+            sr__str_printf(hint, "put the weights where a backend supports %s with them", op);
+        }
         break;
     case NOT_HOST:
         sr__str_printf(say, "was not offloaded: its weights '%s' are in %s, which is no host memory", weights,
                        r->type->name);
         sr__str_printf(hint, "keep the weights in a host buffer (without repacking), or move them to %s", gpu);
         break;
-    case NOT_SUPPORTED:
-        sr__str_printf(say, "was not offloaded: %s refuses it (", gpu);
-        sr__put_refusal(say, r->layout, r->node, r->gpu);
-        sr__str_puts(say, ")");
-        sr__str_printf(hint, "use weights of a type that %s takes for %s", gpu, op);
-        break;
-    case SMALL:
-        sr__str_printf(say, "was not offloaded: its batch of %lld is below the %lld that %s asks for", batch, limit, gpu);
-        sr__str_printf(hint, "larger batches are offloaded; GGML_OP_OFFLOAD_MIN_BATCH moves the limit");
-        break;
-    case NOT_ASKED:
-        sr__str_printf(say, "was not offloaded: no backend asked for it");
-        sr__str_printf(hint, "the backends' own answer, or the recorded one");
+    default:
+        put_words_of_gpu(r, say, hint);
         break;
     }
     if (r->wanted && (r->why == NOT_HOST || r->why == ELSEWHERE)) {
@@ -224,7 +248,8 @@ static bool report(const row *r, sr_findings *findings) {
     put_words(r, r->say, r->hint);
     return !r->say->failed && !r->hint->failed && sr__finding_tensor(f, sr__label(r->graph, r->node)) &&
            sr__finding_tensor(f, sr__label(r->graph, r->weights)) &&
-           sr__finding_say(f, "'%s' (%s) %s", sr__label(r->graph, r->node), sr_tensor_op_desc(t), sr__str_text(r->say)) &&
+           sr__finding_say(f, "'%s' (%s) %s", sr__label(r->graph, r->node), sr_tensor_op_desc(t),
+                           sr__str_text(r->say)) &&
            sr__finding_hint(f, "%s", sr__str_text(r->hint)) && sr__finding_text(f, "op", sr_tensor_op_desc(t)) &&
            sr__finding_number(f, "taken", r->why == TAKEN) && sr__finding_text(f, "reason", reason_names[r->why]) &&
            sr__finding_number(f, "batch", sr_tensor_batch(t)) &&

@@ -69,7 +69,7 @@ static bool find_node(subject *s, const char *name) {
     return false;
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
 
 typedef bool (*answer)(const subject *s, int backend);
 
@@ -99,14 +99,20 @@ static void put_hint(sr__str *str, const subject *s) {
     const sr_tensor *t = &s->layout->graph->tensors[s->tensor];
     const char *op = sr_tensor_op_desc(t), *type = s->type->name;
     if (t->op == SR_OP_NONE) {
-        sr__str_printf(str, "a leaf asks for no op: no backend of this scheduler accepts %s buffers; add the backend that "
-                            "owns them, or allocate the tensor elsewhere", type);
+        sr__str_printf(str,
+                       "a leaf asks for no op: no backend of this scheduler accepts %s buffers; add the backend that "
+                       "owns them, or allocate the tensor elsewhere",
+                       type);
     } else if (sr_op_is_view(t->op)) {
-        sr__str_printf(str, "a view computes nothing: every backend should support VIEW, RESHAPE, PERMUTE, TRANSPOSE and "
-                            "NONE; allow %s where %s is accepted", op, type);
+        sr__str_printf(str,
+                       "a view computes nothing: every backend should support VIEW, RESHAPE, PERMUTE, TRANSPOSE and "
+                       "NONE; allow %s where %s is accepted",
+                       op, type);
     } else if (s->holder == s->tensor) {
-        sr__str_printf(str, "let the scheduler allocate '%s' and copy it, put it into a buffer of a backend that supports "
-                            "%s, or use a type that this one takes", sr__label(s->layout->graph, s->tensor), op);
+        sr__str_printf(str,
+                       "let the scheduler allocate '%s' and copy it, put it into a buffer of a backend that supports "
+                       "%s, or use a type that this one takes",
+                       sr__label(s->layout->graph, s->tensor), op);
     } else {
         sr__str_printf(str, "put '%s' into a buffer whose backend supports %s with it, such as plain host memory",
                        sr__label(s->layout->graph, s->holder), op);
@@ -126,15 +132,17 @@ static bool report(const subject *s, sr_findings *findings) {
         put_backends(&can, s, supports);
         put_refusals(&why, s);
         put_hint(&hint, s);
-        ok = !who.failed && !can.failed && !why.failed && !hint.failed && sr__finding_tensor(f, name) &&
-             sr__finding_tensor(f, holder) &&
-             sr__finding_say(f, "'%s' (%s) %s%s%s a %s buffer: that type is accepted by %s, the op is supported by %s%s",
-                             name, sr_tensor_op_desc(t), s->holder == s->tensor ? "lies in" : "reads '",
-                             s->holder == s->tensor ? "" : holder, s->holder == s->tensor ? "" : "' in", s->type->name,
-                             sr__str_text(&who), sr__str_text(&can), sr__str_text(&why)) &&
-             sr__finding_hint(f, "%s", sr__str_text(&hint)) && sr__finding_text(f, "op", sr_tensor_op_name(t)) &&
-             sr__finding_text(f, "buffer_type", s->type->name) && sr__finding_text(f, "accepted_by", sr__str_text(&who)) &&
-             sr__finding_text(f, "supported_by", sr__str_text(&can));
+        ok =
+            !who.failed && !can.failed && !why.failed && !hint.failed && sr__finding_tensor(f, name) &&
+            sr__finding_tensor(f, holder) &&
+            sr__finding_say(f, "'%s' (%s) %s%s%s a %s buffer: that type is accepted by %s, the op is supported by %s%s",
+                            name, sr_tensor_op_desc(t), s->holder == s->tensor ? "lies in" : "reads '",
+                            s->holder == s->tensor ? "" : holder, s->holder == s->tensor ? "" : "' in", s->type->name,
+                            sr__str_text(&who), sr__str_text(&can), sr__str_text(&why)) &&
+            sr__finding_hint(f, "%s", sr__str_text(&hint)) && sr__finding_text(f, "op", sr_tensor_op_name(t)) &&
+            sr__finding_text(f, "buffer_type", s->type->name) &&
+            sr__finding_text(f, "accepted_by", sr__str_text(&who)) &&
+            sr__finding_text(f, "supported_by", sr__str_text(&can));
     }
     sr__str_free(&who);
     sr__str_free(&can);

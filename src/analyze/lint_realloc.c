@@ -14,7 +14,7 @@ static const char *name_behind(const sr_layout *layout, int32_t id) {
     return sr__label(layout->graph, id < n ? id : layout->view.extra[id - n].of);
 }
 
-/* ---- planned again ------------------------------------------------------------------------------------------------- */
+/* ---- planned again ----------------------------------------------------------------------------------------------- */
 
 /* Whether the topology is that of the run before the last, and memory was planned again both times. */
 static bool alternates(const sr_lint_input *input) {
@@ -41,8 +41,9 @@ static void put_reason(sr__str *s, const sr_layout *layout) {
         break;
     case SR_MISFIT_BACKEND_IDS:
         sr_layout_name(layout, m->node, name);
-        sr__str_printf(s, "%s '%s' at position %d is on %s, where the schedule before had %s", m->is_leaf ? "leaf" : "node",
-                       name, (int)m->position, backend_name(layout, m->new_size), backend_name(layout, m->old_size));
+        sr__str_printf(s, "%s '%s' at position %d is on %s, where the schedule before had %s",
+                       m->is_leaf ? "leaf" : "node", name, (int)m->position, backend_name(layout, m->new_size),
+                       backend_name(layout, m->old_size));
         break;
     default:
         sr__format_bytes((uint64_t)m->old_size, old_bytes);
@@ -71,7 +72,8 @@ static void put_hint(sr__str *s, const sr_layout *layout, bool alternating, bool
     if (alternating) {
         sr__str_puts(s, "use one scheduler for each of the two graphs: each drives out the other's plan");
     } else if (kind == SR_MISFIT_NODE || kind == SR_MISFIT_SOURCE) {
-        sr__str_puts(s, "reserve with the graph that needs most: the largest batch, and every tensor as large as it gets");
+        sr__str_puts(s, "reserve with the graph that needs most: the largest batch, and every tensor as large as it "
+                        "gets");
     } else if (kind == SR_MISFIT_BACKEND_IDS) {
         sr__str_puts(s, "keep assignments and supported ops alike from run to run, or reserve with this graph");
     } else {
@@ -129,7 +131,7 @@ static bool report_replan(const sr_lint_input *input, sr_findings *findings) {
     return ok;
 }
 
-/* ---- kept, but not holding ------------------------------------------------------------------------------------------ */
+/* ---- kept, but not holding --------------------------------------------------------------------------------------- */
 
 /* What is otherwise than in the graph that the plan was made of, in words. */
 static void put_changes(sr__str *s, const sr__plan_print *plan, const sr__plan_print *now) {
@@ -154,8 +156,10 @@ static bool report_clobber(const sr_layout *layout, const sr__clobber *c, const 
     }
     f->bytes = sr_view_tensor(&layout->view, c->lost)->nbytes;
     return sr__finding_tensor(f, lost) && sr__finding_tensor(f, writer) &&
-           sr__finding_say(f, "the plan was kept, for it fits by sizes, but %s changed since it was made: '%s' is written "
-                              "over '%s', which is still in use", changed, writer, lost) &&
+           sr__finding_say(f,
+                           "the plan was kept, for it fits by sizes, but %s changed since it was made: '%s' is written "
+                           "over '%s', which is still in use",
+                           changed, writer, lost) &&
            sr__finding_hint(f, "reserve with this graph, or change the number of its nodes, so that memory is planned "
                                "again: results are wrong") &&
            sr__finding_text(f, "changed", changed) && sr__finding_text(f, "lost", lost) &&

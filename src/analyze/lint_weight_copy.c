@@ -21,9 +21,9 @@ static const char *backend_name(const weight_copy *c, int backend) {
     return backend >= 0 ? c->layout->backends[backend]->name : "none";
 }
 
-/* ---- why ---------------------------------------------------------------------------------------------------------- */
+/* ---- why --------------------------------------------------------------------------------------------------------- */
 
-/* The highest backend that can use the weights where they are, but refuses the op, or -1: that is why it runs elsewhere. */
+/* The highest backend that can use the weights where they are, but refuses the op, so that it runs elsewhere; or -1. */
 static int find_refusing(const weight_copy *c) {
     int refusing = -1;
     for (int b = 0; b < c->layout->n_backends; b++) {
@@ -65,7 +65,8 @@ static bool explain(const weight_copy *c, sr_finding *f) {
     }
     if (cause == SR_CAUSE_USER) {
         sr__str_printf(why, "'%s' (%s) is assigned to %s by hand", node, op, to);
-        return sr__finding_hint(f, "assign '%s' to the backend that has '%s', or move the weights to %s", node, root, to);
+        return sr__finding_hint(f, "assign '%s' to the backend that has '%s', or move the weights to %s", node, root,
+                                to);
     }
     const int refusing = find_refusing(c);
     const int32_t others = deciding_weights(c);
@@ -77,10 +78,14 @@ static bool explain(const weight_copy *c, sr_finding *f) {
                                 backend_name(c, refusing), op);
     }
     if (c->tensor != c->root) {
-        sr__str_printf(why, "'%s' (%s) runs on %s: the view has no buffer of its own, so that the weights behind it did "
-                            "not decide", node, op, to);
-        return sr__finding_hint(f, "give '%s' the shape it is used in when it is loaded, or assign '%s' to a backend that "
-                                   "has the weights", root, node);
+        sr__str_printf(why,
+                       "'%s' (%s) runs on %s: the view has no buffer of its own, so that the weights behind it did "
+                       "not decide",
+                       node, op, to);
+        return sr__finding_hint(f,
+                                "give '%s' the shape it is used in when it is loaded, or assign '%s' to a backend that "
+                                "has the weights",
+                                root, node);
     }
     if (others >= 0) {
         sr__str_printf(why, "'%s' (%s) is on %s because of its other weights '%s'", node, op, to, name_of(c, others));
@@ -88,18 +93,21 @@ static bool explain(const weight_copy *c, sr_finding *f) {
     }
     sr__str_printf(why, "'%s' (%s) runs on %s for another reason than these weights (cause %s)", node, op, to,
                    sr_cause_name(cause)[0] != '\0' ? sr_cause_name(cause) : "none");
-    return sr__finding_hint(f, "move '%s' to %s, or assign '%s' to a backend that has the weights; -e %s shows how it was "
-                               "decided", root, to, node, node);
+    return sr__finding_hint(f,
+                            "move '%s' to %s, or assign '%s' to a backend that has the weights; -e %s shows how it was "
+                            "decided",
+                            root, to, node, node);
 }
 
-/* ---- experts ------------------------------------------------------------------------------------------------------ */
+/* ---- experts ----------------------------------------------------------------------------------------------------- */
 
 /* Of the host weights of MUL_MAT_ID only the used experts are copied, if that is the first node of the split. */
 static bool copies_used_experts(const weight_copy *c) {
     const sr_layout *layout = c->layout;
     const sr_buffer *buffer = c->graph->tensors[c->root].buffer;
     const bool rules = layout->params == NULL || layout->params->rules.used_experts_only;
-    const int32_t first = c->split->start < c->split->end ? layout->view.nodes[layout->split_nodes[c->split_index]] : -1;
+    const int32_t first =
+        c->split->start < c->split->end ? layout->view.nodes[layout->split_nodes[c->split_index]] : -1;
     return rules && buffer->type->is_host && first >= 0 && c->graph->tensors[first].op == SR_OP_MUL_MAT_ID &&
            sr__source_of(c->graph, first, 0) == c->tensor;
 }
@@ -136,10 +144,11 @@ static bool tell_experts(const weight_copy *c, sr_finding *f) {
         }
     }
     return sr__finding_text(f, "experts", used ? "used" : "all") && sr__finding_number(f, "full_bytes", (int64_t)all) &&
-           sr__finding_text(f, "ids", name_of(c, ids)) && (!used || sr__finding_text(f, "ids_read_on", where_ids_are_read(c, ids)));
+           sr__finding_text(f, "ids", name_of(c, ids)) &&
+           (!used || sr__finding_text(f, "ids_read_on", where_ids_are_read(c, ids)));
 }
 
-/* ---- findings ----------------------------------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------------------------------------- */
 
 static bool put_details(const weight_copy *c, sr_finding *f) {
     return sr__finding_text(f, "node", name_of(c, c->node)) &&
@@ -165,11 +174,13 @@ static bool report(const weight_copy *c, sr_findings *findings) {
     if (is_view) {
         sr__str_printf(c->message, "the view '%s' of ", name_of(c, c->tensor));
     }
-    put_all(c->message, (const char *const[]){"the weights '", name_of(c, c->root), "' (", bytes, is_view ? ") is" : ") are",
-                                              " copied from ", c->graph->tensors[c->root].buffer->type->name, " to ",
-                                              backend_name(c, c->split->backend), " in every evaluation: ", NULL});
+    put_all(c->message,
+            (const char *const[]){"the weights '", name_of(c, c->root), "' (", bytes, is_view ? ") is" : ") are",
+                                  " copied from ", c->graph->tensors[c->root].buffer->type->name, " to ",
+                                  backend_name(c, c->split->backend), " in every evaluation: ", NULL});
     return sr__finding_tensor(f, name_of(c, c->tensor)) && (!is_view || sr__finding_tensor(f, name_of(c, c->root))) &&
-           explain(c, f) && put_details(c, f) && tell_experts(c, f) && !c->message->failed && sr__finding_say(f, "%s", sr__str_text(c->message));
+           explain(c, f) && put_details(c, f) && tell_experts(c, f) && !c->message->failed &&
+           sr__finding_say(f, "%s", sr__str_text(c->message));
 }
 
 sr_status sr__lint_weight_copy(const sr_lint_input *input, sr_findings *findings, sr_error *err) {

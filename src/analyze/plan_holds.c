@@ -1,11 +1,11 @@
 /*
  * plan_holds.c - whether the addresses of a layout hold for its graph: nothing is written over what is still in use.
  *
- * Layer: analyze.  A plan that fits is kept although it was made for another graph: sizes of nodes and their sources are
- * compared, but not who reads them when, nor flags, nor leafs that nobody reads.  So the life spans of this graph are
- * laid over the addresses: a sweep over the nodes.  What is alive never overlaps, so it is enough to look at the nearest
- * below and above.  Regions are ranked by address once; a bit for each says whether it is alive, and a bit for each word
- * of bits whether any of it is, and so on: the nearest is found in a few steps.
+ * Layer: analyze.  A plan that fits is kept although it was made for another graph: sizes of nodes and their sources
+ * are compared, but not who reads them when, nor flags, nor leafs that nobody reads.  So the life spans of this graph
+ * are laid over the addresses: a sweep over the nodes.  What is alive never overlaps, so it is enough to look at the
+ * nearest below and above.  Regions are ranked by address once; a bit for each says whether it is alive, and a bit for
+ * each word of bits whether any of it is, and so on: the nearest is found in a few steps.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,8 @@ typedef struct sweep {
     const sr_layout *layout;
     const sr_graph_view *view;
     int32_t n_ids;
-    int32_t *first, *last; /* by id: position where it is written (-1: before the first) and last read; -2: not at all */
+    int32_t *first;        /* by id: position where it is written; -1: before the first node, -2: not at all */
+    int32_t *last;         /* by id: position where it is last read */
     int32_t *next_dying;   /* by id: the next that dies at the same position */
     int32_t *dying;        /* by position + 1 */
     int32_t *rank;         /* by id: its place in regions, -1 */
@@ -52,7 +53,7 @@ static bool is_planned(const sweep *s, int32_t id) {
     return s->layout->addresses[id].buffer_id >= 0 && storage_of(s->view, id) == id;
 }
 
-/* ---- life spans --------------------------------------------------------------------------------------------------- */
+/* ---- life spans -------------------------------------------------------------------------------------------------- */
 
 static void note_use(sweep *s, int32_t id, int32_t position) {
     const int32_t root = storage_of(s->view, id);
@@ -110,7 +111,7 @@ static void find_lives(sweep *s) {
     }
 }
 
-/* ---- regions -------------------------------------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b) {
     const region *x = a, *y = b;
@@ -140,7 +141,7 @@ static void rank_regions(sweep *s) {
     }
 }
 
-/* ---- what is alive -------------------------------------------------------------------------------------------------- */
+/* ---- what is alive ----------------------------------------------------------------------------------------------- */
 
 static void set_alive(sweep *s, int32_t rank, bool alive) {
     uint32_t at = (uint32_t)rank;
@@ -161,7 +162,8 @@ static int32_t nearest(const sweep *s, int32_t rank, bool above) {
     for (int l = 0; l < s->n_levels; l++, at /= 64) {
         const unsigned shift = at % 64;
         const uint64_t word = s->level[l][at / 64];
-        const uint64_t rest = above ? (shift == 63 ? 0 : word >> (shift + 1) << (shift + 1)) : word & (((uint64_t)1 << shift) - 1);
+        const uint64_t rest =
+            above ? (shift == 63 ? 0 : word >> (shift + 1) << (shift + 1)) : word & (((uint64_t)1 << shift) - 1);
         if (rest == 0) {
             continue;
         }
@@ -201,7 +203,7 @@ static int32_t put_in(sweep *s, int32_t id) {
     return -1;
 }
 
-/* ---- the sweep ----------------------------------------------------------------------------------------------------- */
+/* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 /* A result may stand where a source lies that dies with it, if its op works in place. */
 static void make_room_in_place(sweep *s, int32_t id, int32_t position) {

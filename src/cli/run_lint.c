@@ -17,10 +17,13 @@ int cli_list_findings(void) {
 static bool is_wanted(const cli_session *session, const sr_run *run) {
     const cli_options *options = session->options;
     const bool expected = run->expect != NULL && (run->expect->n_findings > 0 || run->expect->n_no_findings > 0);
-    return options->fail_on != NULL || (session->reports && options->format != CLI_GGML) || (options->check && expected);
+    return options->fail_on != NULL || (session->reports && options->format != CLI_GGML) ||
+           (options->check && expected);
 }
 
-const sr_findings *cli_findings(const cli_session *session) { return session->history != NULL ? &session->findings : NULL; }
+const sr_findings *cli_findings(const cli_session *session) {
+    return session->history != NULL ? &session->findings : NULL;
+}
 
 /* Whether a list with commas has a word. */
 static bool has_word(const char *list, const char *word) {

@@ -94,7 +94,7 @@ static void put_finding(sr__str *s, const sr_finding *f, const sr_report_options
 static void put_hint(sr__str *s, const sr_finding *f, const sr_report_options *options) {
     sr__str hint = {0};
     if (f != NULL && f->hint != NULL && f->hint[0] != '\0') {
-        sr__str_printf(&hint, "try: %s", f->hint);
+        sr__str_printf(&hint, "%s%s", strncmp(f->hint, "nothing to do", 13) == 0 ? "" : "try: ", f->hint);
         sr__text_wrapped(s, sr__str_text(&hint), 8, sr__text_width(options));
         s->failed |= hint.failed;
         sr__str_free(&hint);

@@ -20,8 +20,8 @@ static void refused(void **state) {
     lint_case_single(&c, GPU_AND_CPU("'SOFT_MAX'") "{'name':'a','op':'MUL_MAT','src':['w','x']},"
                      "{'name':'s','op':'SOFT_MAX','src':['a'],'backend':'GPU0'}]}");
     assert_int_equal(lint_case_count(&c, "assignment"), 1);
-    lint_case_has(&c, "assignment", "severity", "error", "tensors", "s", "problem", "refused", "op", "SOFT_MAX", "backend",
-                  "GPU0", "reason", "it denies SOFT_MAX", NULL);
+    lint_case_has(&c, "assignment", "severity", "error", "tensors", "s", "problem", "refused", "op", "SOFT_MAX",
+                  "backend", "GPU0", "reason", "it denies SOFT_MAX", NULL);
     lint_case_close(&c);
 }
 

@@ -24,11 +24,11 @@ static void bytes_by_backend(void **state) {
     lint_case_run(&c, 0, false);
     assert_int_equal(lint_case_count(&c, "copies"), 3);
     /* x and mask wait on the CPU, x goes to A, a and mask to B */
-    lint_case_has(&c, "copies", "severity", "info", "backend", "CPU", "bytes", "20480", "user_inputs", "2", "split_inputs",
-                  "0", "tensors", "x,mask", "saved", "15360", NULL);
+    lint_case_has(&c, "copies", "severity", "info", "backend", "CPU", "bytes", "20480", "user_inputs", "2",
+                  "split_inputs", "0", "tensors", "x,mask", "saved", "15360", NULL);
     lint_case_has(&c, "copies", "backend", "A", "bytes", "4096", "split_inputs", "1", "tensor", "x", NULL);
-    lint_case_has(&c, "copies", "backend", "B", "bytes", "20480", "split_input_bytes", "20480", "n_copies", "4", "message",
-                  "the largest is 'mask'", NULL);
+    lint_case_has(&c, "copies", "backend", "B", "bytes", "20480", "split_input_bytes", "20480", "n_copies", "4",
+                  "message", "the largest is 'mask'", NULL);
     lint_case_close(&c);
 }
 
@@ -43,9 +43,10 @@ static void silent_with_one_copy(void **state) {
 static void silent_without_bytes(void **state) {
     (void)state;
     lint_case c;
-    lint_case_open(&c, "{'sched_run':1,'backends':[{'name':'A','device':'sim'},{'name':'CPU','device':'cpu'}],"
-                   "'buffers':{'a_w':{'type':'A','usage':'weights'}},'tensors':[{'name':'wa','ne':[64,64],'buffer':'a_w'}],"
-                   "'nodes':[{'name':'y','op':'SQR','src':['wa']}]}");
+    lint_case_open(
+        &c, "{'sched_run':1,'backends':[{'name':'A','device':'sim'},{'name':'CPU','device':'cpu'}],"
+            "'buffers':{'a_w':{'type':'A','usage':'weights'}},'tensors':[{'name':'wa','ne':[64,64],'buffer':'a_w'}],"
+            "'nodes':[{'name':'y','op':'SQR','src':['wa']}]}");
     c.params.n_copies = 4;
     lint_case_run(&c, 0, false);
     lint_case_none(&c, "copies");

@@ -28,9 +28,9 @@ static void costs_of_a_group(void **state) {
     lint_case c;
     lint_case_single(&c, two_refused);
     assert_int_equal(lint_case_count(&c, "fallback"), 1);
-    lint_case_has(&c, "fallback", "severity", "warning", "tensors", "s,t", "op", "SOFT_MAX", "types", "f32", "count", "2",
-                  "refused_by", "GPU0", "backend", "CPU", "splits", "4", "bytes", "4096", "message", "it denies SOFT_MAX",
-                  NULL);
+    lint_case_has(&c, "fallback", "severity", "warning", "tensors", "s,t", "op", "SOFT_MAX", "types", "f32", "count",
+                  "2", "refused_by", "GPU0", "backend", "CPU", "splits", "4", "bytes", "4096", "message",
+                  "it denies SOFT_MAX", NULL);
     lint_case_close(&c);
 }
 
@@ -131,12 +131,13 @@ static void weights_on_the_gpu_that_refuses(void **state) {
 static void failed_runs(void **state) {
     (void)state;
     lint_case c;
-    lint_case_single(&c, "{'sched_run':1,'backends':[{'name':'GPU0','device':'sim','ops':{'deny':['SOFT_MAX','SILU']}},"
-                     "{'name':'CPU','device':'cpu','ops':{'deny':['SILU']}}],'buffers':{'gpu_w':{'type':'GPU0','usage':"
-                     "'weights'}},'tensors':[{'name':'x','ne':[64,4],'flags':['input']},"
-                     "{'name':'w0','ne':[64,64],'buffer':'gpu_w'}],'nodes':[{'name':'a','op':'MUL_MAT','src':['w0','x']},"
-                     "{'name':'s','op':'SOFT_MAX','src':['a']},{'name':'b','op':'MUL_MAT','src':['w0','s']},"
-                     "{'name':'y','op':'SILU','src':['b']}]}");
+    lint_case_single(
+        &c, "{'sched_run':1,'backends':[{'name':'GPU0','device':'sim','ops':{'deny':['SOFT_MAX','SILU']}},"
+            "{'name':'CPU','device':'cpu','ops':{'deny':['SILU']}}],'buffers':{'gpu_w':{'type':'GPU0','usage':"
+            "'weights'}},'tensors':[{'name':'x','ne':[64,4],'flags':['input']},"
+            "{'name':'w0','ne':[64,64],'buffer':'gpu_w'}],'nodes':[{'name':'a','op':'MUL_MAT','src':['w0','x']},"
+            "{'name':'s','op':'SOFT_MAX','src':['a']},{'name':'b','op':'MUL_MAT','src':['w0','s']},"
+            "{'name':'y','op':'SILU','src':['b']}]}");
     assert_int_equal(c.error.status, SR_UNASSIGNED);
     assert_int_equal(lint_case_count(&c, "fallback"), 1);
     lint_case_has(&c, "fallback", "tensor", "s", "splits", "2", "bytes", "0", NULL);

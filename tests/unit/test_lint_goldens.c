@@ -26,7 +26,7 @@ static const sr_graph *graph_of(const golden *g) { return sr_description_run(g->
         }                                                                       \
     } while (0)
 
-/* ---- what must hold of findings ----------------------------------------------------------------------------------- */
+/* ---- what must hold of findings ---------------------------------------------------------------------------------- */
 
 static int32_t find_label(const sr_graph *graph, const char *name) {
     for (int32_t i = 0; i < graph->n_tensors; i++) {
@@ -70,8 +70,8 @@ static void check_weight_copies(const golden *g, const sr_layout *layout) {
             bytes += layout->graph->tensors[layout->inputs[i]].nbytes;
         }
     }
-    REQUIRE(g, sum_bytes(g, "weight-copy") == bytes, "weight copies of %llu bytes, found %llu", (unsigned long long)bytes,
-            (unsigned long long)sum_bytes(g, "weight-copy"));
+    REQUIRE(g, sum_bytes(g, "weight-copy") == bytes, "weight copies of %llu bytes, found %llu",
+            (unsigned long long)bytes, (unsigned long long)sum_bytes(g, "weight-copy"));
 }
 
 static const char *detail(const sr_finding *f, const char *key) {
@@ -102,7 +102,8 @@ static void check_fallbacks(const golden *g, const sr_layout *layout) {
         }
         const int gpu = backend_called(layout, by);
         const int32_t node = find_label(layout->graph, f->tensors[0]);
-        REQUIRE(g, gpu < layout->n_backends && gpu < layout->backend_of[node], "'%s' is not below %s", f->tensors[0], by);
+        REQUIRE(g, gpu < layout->n_backends && gpu < layout->backend_of[node], "'%s' is not below %s", f->tensors[0],
+                by);
         REQUIRE(g, layout->backends[gpu]->device->type != SR_DEVICE_ACCEL &&
                        !sr_backend_supports_op(layout->backends[gpu], &view, node, NULL),
                 "%s does not refuse '%s'", by, f->tensors[0]);
@@ -134,7 +135,7 @@ static void check_run(const golden *g) {
     }
 }
 
-/* ---- going through the files --------------------------------------------------------------------------------------- */
+/* ---- going through the files ------------------------------------------------------------------------------------- */
 
 typedef void (*judge_run)(const golden *g);
 
@@ -194,7 +195,7 @@ static void our_graphs(void **state) {
     assert_true(each_file("graphs/reports", check_run) > 20);
 }
 
-/* ---- healthy graphs ------------------------------------------------------------------------------------------------- */
+/* ---- healthy graphs ---------------------------------------------------------------------------------------------- */
 
 /* Nothing but information. */
 static void want_silence(const golden *g) {

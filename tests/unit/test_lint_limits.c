@@ -25,11 +25,12 @@ static void split_inputs(void **state) {
     lint_case_close(&c);
     lint_case_single(&c, INPUTS("27") LAST);
     assert_int_equal(lint_case_count(&c, "limits"), 1);
-    lint_case_has(&c, "limits", "severity", "info", "what", "split inputs", "used", "27", "limit", "30", "tensor", "p26",
-                  "split", "0", NULL);
+    lint_case_has(&c, "limits", "severity", "info", "what", "split inputs", "used", "27", "limit", "30", "tensor",
+                  "p26", "split", "0", NULL);
     lint_case_close(&c);
     lint_case_single(&c, INPUTS("30") LAST);
-    lint_case_has(&c, "limits", "severity", "warning", "used", "30", "tensor", "p29", "message", "at the limit of 30", NULL);
+    lint_case_has(&c, "limits", "severity", "warning", "used", "30", "tensor", "p29", "message", "at the limit of 30",
+                  NULL);
     lint_case_close(&c);
 }
 
@@ -65,8 +66,8 @@ static void user_inputs_with_copies(void **state) {
     lint_case_open(&c, INPUTS("31") LAST);
     c.params.n_copies = 2;
     assert_int_equal(lint_case_run(&c, 0, false), SR_SPLIT_INPUTS);
-    lint_case_has(&c, "limits", "severity", "error", "what", "user inputs with copies", "used", "31", "tensors", "p30,y30",
-                  NULL);
+    lint_case_has(&c, "limits", "severity", "error", "what", "user inputs with copies", "used", "31", "tensors",
+                  "p30,y30", NULL);
     lint_case_close(&c);
 }
 
@@ -83,8 +84,8 @@ static void graph_size(void **state) {
     lint_case_none(&c, "limits");
     lint_case_close(&c);
     lint_case_single(&c, SIZE("10", "6"));
-    lint_case_has(&c, "limits", "severity", "warning", "what", "graph size", "used", "11", "limit", "11", "tensor", "x10",
-                  "message", "11 nodes and leafs", NULL);
+    lint_case_has(&c, "limits", "severity", "warning", "what", "graph size", "used", "11", "limit", "11", "tensor",
+                  "x10", "message", "11 nodes and leafs", NULL);
     lint_case_close(&c);
     lint_case_single(&c, SIZE("15", "12"));
     lint_case_has(&c, "limits", "severity", "info", "used", "16", "limit", "17", NULL);
@@ -144,8 +145,8 @@ static void splits(void **state) {
                    "{'name':'x{2*i+2}','op':'SQR','src':['x{2*i+1}'],'backend':'CPU'}]}]}");
     sr_sched_params_set_rules(&c.params, sr_revision_find("copies"));
     lint_case_run(&c, 0, false);
-    lint_case_has(&c, "limits", "severity", "warning", "what", "splits", "used", "256", "limit", "256", "tensor", "x256",
-                  NULL);
+    lint_case_has(&c, "limits", "severity", "warning", "what", "splits", "used", "256", "limit", "256", "tensor",
+                  "x256", NULL);
     lint_case_close(&c);
     lint_case_open(&c, "{'sched_run':1,'backends':[{'name':'GPU0','device':'sim'},{'name':'CPU','device':'cpu'}],"
                    "'tensors':[{'name':'x0','ne':[32],'flags':['input']}],'nodes':[{'repeat':'129','as':'i','items':["

@@ -32,21 +32,22 @@ static void reasons(void **state) {
     expect_row(CASE(",'offload':{'min_batch':9}", "", "", "CPU", PRODUCT), "batch below the limit", "false", "info");
     expect_row(CASE(",'offload':{'min_batch':8}", "", "", "REPACK", PRODUCT), "buffer not host", "false", "warning");
     expect_row(CASE(",'offload':{'min_batch':9}", "", "", "REPACK", PRODUCT), "buffer not host", "false", "info");
-    expect_row(CASE(",'offload':{'min_batch':8}", "", "'op_offload':false", "CPU", PRODUCT), "switched off", "false", "info");
+    expect_row(CASE(",'offload':{'min_batch':8}", "", "'op_offload':false", "CPU", PRODUCT), "switched off", "false",
+               "info");
     expect_row(CASE(",'offload':{'min_batch':8,'ops':['MUL_MAT_ID']}", "", "", "CPU", PRODUCT), "op excluded", "false",
                "info");
-    expect_row(CASE(",'offload':{'min_batch':8},'ops':{'deny':['MUL_MAT']}", "", "", "CPU", PRODUCT), "op not supported",
-               "false", "info");
+    expect_row(CASE(",'offload':{'min_batch':8},'ops':{'deny':['MUL_MAT']}", "", "", "CPU", PRODUCT),
+               "op not supported", "false", "info");
     expect_row(CASE(",'offload':{'min_batch':8}", "", "", "CPU",
                     "{'name':'a','op':'MUL_MAT','src':['c','x'],'backend':'CPU'}"),
                "assigned by the user", "false", "info");
     /* an accelerator above the CPU has the weights */
-    expect_row(CASE(",'offload':{'min_batch':8}", ",{'name':'BLAS','device':'sim','type':'accel','buffer_type':'CPU'}", "",
-                    "CPU", PRODUCT),
+    expect_row(CASE(",'offload':{'min_batch':8}", ",{'name':'BLAS','device':'sim','type':'accel','buffer_type':'CPU'}",
+                    "", "CPU", PRODUCT),
                "weight not on the last backend", "false", "warning");
     /* recorded answers stand for the device's */
-    expect_row(CASE("", "", "", "CPU", "{'name':'a','op':'MUL_MAT','src':['c','x'],'offloaded_by':['GPU0']}"), "offloaded",
-               "true", "info");
+    expect_row(CASE("", "", "", "CPU", "{'name':'a','op':'MUL_MAT','src':['c','x'],'offloaded_by':['GPU0']}"),
+               "offloaded", "true", "info");
 }
 
 static void one_row_an_op(void **state) {
@@ -58,7 +59,7 @@ static void one_row_an_op(void **state) {
     assert_int_equal(lint_case_count(&c, "offload"), 3);
     lint_case_has(&c, "offload", "tensor", "g", "op", "GET_ROWS", "batch", "0", "limit", "8", "taken", "false", NULL);
     lint_case_has(&c, "offload", "tensor", "a", "bytes", "16384", "batch", "8", "backend", "GPU0", NULL);
-    lint_case_has(&c, "offload", "tensor", "d", "bytes", "0", "taken", "true", NULL); /* it reads the copy of the first */
+    lint_case_has(&c, "offload", "tensor", "d", "bytes", "0", "taken", "true", NULL); /* reads the first copy */
     lint_case_close(&c);
 }
 

@@ -11,7 +11,8 @@
 static void op_refused_where_the_result_is(void **state) {
     (void)state;
     lint_case c;
-    lint_case_single(&c, "{'sched_run':1,'backends':[{'name':'Vulkan0','device':'sim','ops':{'deny':[{'op':'CPY','type':"
+    lint_case_single(&c,
+                     "{'sched_run':1,'backends':[{'name':'Vulkan0','device':'sim','ops':{'deny':[{'op':'CPY','type':"
                      "'q8_0'}]}},{'name':'CPU','device':'cpu'}],'buffers':{'kv':{'type':'Vulkan0'}},"
                      "'tensors':[{'name':'kc','type':'q8_0','ne':[64,4],'buffer':'kv'}],"
                      "'nodes':[{'name':'s','op':'VIEW','src':['kc'],'ne':[64,2]},"
@@ -27,9 +28,10 @@ static void op_refused_where_the_result_is(void **state) {
 static void leaf_that_nobody_accepts(void **state) {
     (void)state;
     lint_case c;
-    lint_case_single(&c, "{'sched_run':1,'backends':[{'name':'Vulkan0','device':'sim'},{'name':'CPU','device':'cpu'}],"
-                     "'buffer_types':{'ROCm0':{}},'buffers':{'kv':{'type':'ROCm0'}},"
-                     "'tensors':[{'name':'kc','ne':[64,4],'buffer':'kv'}],'nodes':[{'name':'c','op':'CONT','src':['kc']}]}");
+    lint_case_single(
+        &c, "{'sched_run':1,'backends':[{'name':'Vulkan0','device':'sim'},{'name':'CPU','device':'cpu'}],"
+            "'buffer_types':{'ROCm0':{}},'buffers':{'kv':{'type':'ROCm0'}},"
+            "'tensors':[{'name':'kc','ne':[64,4],'buffer':'kv'}],'nodes':[{'name':'c','op':'CONT','src':['kc']}]}");
     assert_int_equal(c.error.status, SR_PREALLOCATED);
     lint_case_has(&c, "preallocated", "tensors", "kc", "op", "NONE", "buffer_type", "ROCm0", "accepted_by", "none",
                   "hint", "no backend of this scheduler accepts ROCm0 buffers", NULL);
@@ -39,10 +41,11 @@ static void leaf_that_nobody_accepts(void **state) {
 static void view_that_is_refused(void **state) {
     (void)state;
     lint_case c;
-    lint_case_single(&c, "{'sched_run':1,'backends':[{'name':'qnn0','device':'sim','ops':{'deny':['VIEW']}},"
-                     "{'name':'CPU','device':'cpu'}],'buffers':{'kv':{'type':'qnn0'}},"
-                     "'tensors':[{'name':'kc','ne':[64,4],'buffer':'kv'}],"
-                     "'nodes':[{'name':'v','op':'VIEW','src':['kc'],'ne':[64,2]},{'name':'y','op':'SQR','src':['v']}]}");
+    lint_case_single(
+        &c, "{'sched_run':1,'backends':[{'name':'qnn0','device':'sim','ops':{'deny':['VIEW']}},"
+            "{'name':'CPU','device':'cpu'}],'buffers':{'kv':{'type':'qnn0'}},"
+            "'tensors':[{'name':'kc','ne':[64,4],'buffer':'kv'}],"
+            "'nodes':[{'name':'v','op':'VIEW','src':['kc'],'ne':[64,2]},{'name':'y','op':'SQR','src':['v']}]}");
     assert_int_equal(c.error.status, SR_PREALLOCATED);
     lint_case_has(&c, "preallocated", "tensor", "v", "op", "VIEW", "hint", "every backend should support VIEW", NULL);
     lint_case_close(&c);
@@ -51,11 +54,12 @@ static void view_that_is_refused(void **state) {
 static void weights_that_the_op_cannot_use(void **state) {
     (void)state;
     lint_case c;
-    lint_case_single(&c, "{'sched_run':1,'backends':[{'name':'CPU','device':'cpu','accepts':['CPU_REPACK'],'ops':{'deny':["
-                     "{'op':'MUL','src1.buffer_type':'CPU_REPACK'}]}}],'buffer_types':{'CPU_REPACK':{'host':false}},"
-                     "'buffers':{'w':{'type':'CPU_REPACK','usage':'weights'}},'tensors':[{'name':'x','ne':[64],'flags':["
-                     "'input']},{'name':'w','ne':[64],'buffer':'w'}],'nodes':[{'name':'a','op':'SQR','src':['x']},"
-                     "{'name':'b','op':'MUL','src':['a','w']}]}");
+    lint_case_single(
+        &c, "{'sched_run':1,'backends':[{'name':'CPU','device':'cpu','accepts':['CPU_REPACK'],'ops':{'deny':["
+            "{'op':'MUL','src1.buffer_type':'CPU_REPACK'}]}}],'buffer_types':{'CPU_REPACK':{'host':false}},"
+            "'buffers':{'w':{'type':'CPU_REPACK','usage':'weights'}},'tensors':[{'name':'x','ne':[64],'flags':["
+            "'input']},{'name':'w','ne':[64],'buffer':'w'}],'nodes':[{'name':'a','op':'SQR','src':['x']},"
+            "{'name':'b','op':'MUL','src':['a','w']}]}");
     assert_int_equal(c.error.status, SR_UNASSIGNED);
     assert_int_equal(c.findings.n, 1);
     lint_case_has(&c, "preallocated", "severity", "error", "tensors", "b,w", "op", "MUL", "buffer_type", "CPU_REPACK",

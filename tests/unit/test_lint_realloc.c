@@ -27,8 +27,8 @@ static void sizes(void **state) {
     }
     lint_case_run(&c, 3, false);
     assert_int_equal(lint_case_count(&c, "realloc"), 1);
-    lint_case_has(&c, "realloc", "severity", "warning", "tensor", "x", "old", "2048", "new", "4096", "unexpected", "true",
-                  "alternates", "false", "message", "unexpectedly", "grew", "GPU0, CPU", NULL);
+    lint_case_has(&c, "realloc", "severity", "warning", "tensor", "x", "old", "2048", "new", "4096", "unexpected",
+                  "true", "alternates", "false", "message", "unexpectedly", "grew", "GPU0, CPU", NULL);
     assert_int_equal(c.findings.items[0].bytes, 3 * 2048); /* the input and its copy, and the result */
     lint_case_close(&c);
 }
@@ -43,7 +43,8 @@ static void sizes(void **state) {
 static void topologies_that_alternate(void **state) {
     (void)state;
     lint_case c;
-    lint_case_open(&c, TWO_GRAPHS("{'graph':'a'},{'graph':'b'},{'graph':'a'},{'graph':'b'},{'graph':'b'},{'graph':'a'}"));
+    lint_case_open(&c,
+                   TWO_GRAPHS("{'graph':'a'},{'graph':'b'},{'graph':'a'},{'graph':'b'},{'graph':'b'},{'graph':'a'}"));
     lint_case_run(&c, 0, false);
     lint_case_none(&c, "realloc");
     lint_case_run(&c, 1, false);
@@ -51,7 +52,8 @@ static void topologies_that_alternate(void **state) {
                   "graph has different number of nodes", "unexpected", "false", NULL);
     for (int i = 2; i < 4; i++) {
         lint_case_run(&c, i, false);
-        lint_case_has(&c, "realloc", "severity", "warning", "alternates", "true", "hint", "one scheduler for each", NULL);
+        lint_case_has(&c, "realloc", "severity", "warning", "alternates", "true", "hint", "one scheduler for each",
+                      NULL);
     }
     lint_case_run(&c, 4, false);
     lint_case_none(&c, "realloc");
@@ -74,11 +76,13 @@ static void reserving_again(void **state) {
 static void backend_ids(void **state) {
     (void)state;
     lint_case c;
-    lint_case_open(&c, GPU_AND_CPU "'graphs':{'a':{'tensors':[{'name':'x','ne':[64,8],'flags':['input']}],'nodes':["
-                   "{'name':'p','op':'SQR','src':['x'],'backend':'GPU0'},{'name':'q','op':'SQR','src':['p'],'backend':'CPU'}]},"
-                   "'b':{'tensors':[{'name':'x','ne':[64,8],'flags':['input']}],'nodes':["
-                   "{'name':'p','op':'SQR','src':['x'],'backend':'CPU'},{'name':'q','op':'SQR','src':['p'],'backend':'GPU0'}]}},"
-                   "'runs':[{'graph':'a'},{'graph':'a'},{'graph':'b'}]}");
+    lint_case_open(
+        &c, GPU_AND_CPU
+        "'graphs':{'a':{'tensors':[{'name':'x','ne':[64,8],'flags':['input']}],'nodes':["
+        "{'name':'p','op':'SQR','src':['x'],'backend':'GPU0'},{'name':'q','op':'SQR','src':['p'],'backend':'CPU'}]},"
+        "'b':{'tensors':[{'name':'x','ne':[64,8],'flags':['input']}],'nodes':["
+        "{'name':'p','op':'SQR','src':['x'],'backend':'CPU'},{'name':'q','op':'SQR','src':['p'],'backend':'GPU0'}]}},"
+        "'runs':[{'graph':'a'},{'graph':'a'},{'graph':'b'}]}");
     lint_case_run(&c, 0, false);
     lint_case_run(&c, 1, false);
     lint_case_none(&c, "realloc");
@@ -101,8 +105,8 @@ static void lifetimes_of_a_kept_plan(void **state) {
     lint_case_run(&c, 0, false);
     lint_case_run(&c, 1, false);
     assert_int_equal(lint_case_count(&c, "realloc"), 1);
-    lint_case_has(&c, "realloc", "severity", "error", "changed", "lifetimes", "lost", "a", "written", "b", "tensors", "a,b",
-                  "bytes", "2048", NULL);
+    lint_case_has(&c, "realloc", "severity", "error", "changed", "lifetimes", "lost", "a", "written", "b", "tensors",
+                  "a,b", "bytes", "2048", NULL);
     lint_case_run(&c, 2, false);
     lint_case_none(&c, "realloc");
     lint_case_close(&c);

@@ -38,8 +38,8 @@ static void offloaded(void **state) {
     (void)state;
     lint_case c;
     lint_case_single(&c, GPU_AND_CPU(",'offload':{'min_batch':4}") "{'name':'a','op':'MUL_MAT','src':['c','x']}]}");
-    lint_case_has(&c, "weight-copy", "severity", "info", "tensor", "c", "cause", "1.off", "bytes", "16384", "from", "CPU",
-                  "to", "GPU0", NULL);
+    lint_case_has(&c, "weight-copy", "severity", "info", "tensor", "c", "cause", "1.off", "bytes", "16384", "from",
+                  "CPU", "to", "GPU0", NULL);
     lint_case_close(&c);
 }
 
@@ -101,7 +101,8 @@ static void silent_without_copies(void **state) {
 }
 
 #define EXPERTS(first, router)                                                                                       \
-    "{'sched_run':1,'backends':[{'name':'GPU0','device':'sim','offload':{'min_batch':4}},{'name':'CPU','device':'cpu'}]," \
+    "{'sched_run':1,'backends':[{'name':'GPU0','device':'sim','offload':{'min_batch':4}},{'name':'CPU',"              \
+    "'device':'cpu'}],"                                                                                               \
     "'buffers':{'gpu_w':{'type':'GPU0','usage':'weights'},'cpu_w':{'type':'CPU','usage':'weights'}},"               \
     "'tensors':[{'name':'x','ne':[64,1,4],'flags':['input']},{'name':'w','ne':[64,64],'buffer':'gpu_w'},"           \
     "{'name':'up','ne':[64,32,8],'buffer':'cpu_w'},{'name':'ids','type':'i32','ne':[1,4],'flags':['input'],"        \
@@ -111,13 +112,13 @@ static void used_experts(void **state) {
     (void)state;
     lint_case c;
     lint_case_single(&c, EXPERTS("", "ids"));
-    lint_case_has(&c, "weight-copy", "tensor", "up", "experts", "used", "bytes", "65536", "ids", "ids", "ids_read_on", "CPU",
-                  "message", "at most", NULL);
+    lint_case_has(&c, "weight-copy", "tensor", "up", "experts", "used", "bytes", "65536", "ids", "ids", "ids_read_on",
+                  "CPU", "message", "at most", NULL);
     sr_findings_clear(&c.findings);
     assert_int_equal(lint_case_run(&c, 0, true), SR_OK);
     /* experts 1 and 5, each with a little of the next */
-    lint_case_has(&c, "weight-copy", "tensor", "up", "experts", "used", "bytes", "17408", "full_bytes", "65536", "message",
-                  "only the used experts", NULL);
+    lint_case_has(&c, "weight-copy", "tensor", "up", "experts", "used", "bytes", "17408", "full_bytes", "65536",
+                  "message", "only the used experts", NULL);
     lint_case_close(&c);
 }
 
@@ -148,9 +149,11 @@ static void out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused_where_they_are), cmocka_unit_test(offloaded),     cmocka_unit_test(starts_splits),
-        cmocka_unit_test(views),                  cmocka_unit_test(other_reasons), cmocka_unit_test(silent_without_copies),
-        cmocka_unit_test(used_experts),           cmocka_unit_test(all_experts),   cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(refused_where_they_are), cmocka_unit_test(offloaded),
+        cmocka_unit_test(starts_splits),          cmocka_unit_test(views),
+        cmocka_unit_test(other_reasons),          cmocka_unit_test(silent_without_copies),
+        cmocka_unit_test(used_experts),           cmocka_unit_test(all_experts),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests_name("lint_weight_copy", tests, NULL, NULL);
 }
