@@ -41,10 +41,15 @@ static bool is_copy_name(const sr_layout *layout, const char *name) {
     return true;
 }
 
-/* A leaf that nothing fills: not pre-allocated, no user input, and called like a copy. */
+/*
+ * A leaf called like a copy.  Under the name of a backend of another machine it must be one that nothing fills, neither
+ * pre-allocated nor a user input; with pipeline copies a scheduler flags its copies as inputs.
+ */
 static bool is_left_copy(const sr_layout *layout, const sr_tensor *t) {
-    return t->op == SR_OP_NONE && t->view_src < 0 && !t->buffer && !(t->flags & SR_FLAG_INPUT) && t->name[0] != '\0' &&
-           is_copy_name(layout, t->name);
+    const char *first = strchr(t->name, '#');
+    return t->op == SR_OP_NONE && t->view_src < 0 && first && is_copy_name(layout, t->name) &&
+           (begins_with_backend(layout, t->name, (size_t)(first - t->name)) ||
+            (!t->buffer && !(t->flags & SR_FLAG_INPUT)));
 }
 
 /* The first node that reads a tensor, and as which source. */

@@ -35,6 +35,17 @@ static void copies_of_elsewhere(void **state) {
     lint_case_close(&c);
 }
 
+/* With pipeline copies they are flagged as inputs, and a recording may have allocated them. */
+static void flagged_copies(void **state) {
+    (void)state;
+    lint_case c;
+    lint_case_single(&c, COPIES("{'name':'Metal#a#2','ne':[64,4],'flags':['input','output']},"
+                                "{'name':'Metal#b#0','ne':[64,4],'buffer':'w'}",
+                                "{'name':'y','op':'ADD','src':['Metal#a#2','Metal#b#0']}"));
+    lint_case_has(&c, "split-twice", "tensors", "Metal#a#2,Metal#b#0", "count", "2", NULL);
+    lint_case_close(&c);
+}
+
 /* A name is cut to 63 bytes, the slot with it. */
 static void a_name_that_was_cut(void **state) {
     (void)state;
@@ -55,8 +66,8 @@ static void silent(void **state) {
         COPIES("{'name':'a#b#','ne':[64,4]},{'name':'a#b#c','ne':[64,4]}", "{'name':'y','op':'ADD','src':['a#b#',"
         "'a#b#c']}"),
         /* somebody fills these, and nobody reads that */
-        COPIES("{'name':'Metal#a#0','ne':[64,4],'flags':['input']},{'name':'Metal#b#0','ne':[64,4],'buffer':'w'}",
-               "{'name':'y','op':'ADD','src':['Metal#a#0','Metal#b#0']}"),
+        COPIES("{'name':'My#a#0','ne':[64,4],'flags':['input']},{'name':'My#b#0','ne':[64,4],'buffer':'w'}",
+               "{'name':'y','op':'ADD','src':['My#a#0','My#b#0']}"),
         COPIES("{'name':'Metal#a#0','ne':[64,4]}", "{'name':'y','op':'SQR','src':['x']}"),
     };
     for (int i = 0; i < SR_COUNT(graphs); i++) {
@@ -90,6 +101,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copy_of_a_backend),
         cmocka_unit_test(copies_of_elsewhere),
+        cmocka_unit_test(flagged_copies),
         cmocka_unit_test(a_name_that_was_cut),
         cmocka_unit_test(silent),
         cmocka_unit_test(out_of_memory),
