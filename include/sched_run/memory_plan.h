@@ -40,7 +40,8 @@ typedef struct sr_memory_buffer {
     sr_memory_block *blocks; /* by first, then chunk and offset */
     int32_t n_blocks;
     size_t held, used;       /* sums over the chunks */
-    size_t most_live;        /* the most bytes that are alive at once; used - most_live is lost to gaps */
+    size_t most_live;        /* the most bytes that are alive at once */
+    size_t gaps;             /* used, but not at once */
     int32_t peak;            /* the first position at which they are */
     int32_t *owners;         /* blocks alive at the peak, the largest first */
     int32_t n_owners;

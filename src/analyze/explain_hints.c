@@ -4,6 +4,7 @@
  * Layer: analyze.  A hint names what decided and the option that changes it; the most promising comes first.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "analyze/explain_impl.h"
 
@@ -90,9 +91,33 @@ static void hint_refused(hints *h) {
     }
     sr__str operands = {0};
     put_operands(&operands, h);
+    if (operands.failed) {
+        h->status = sr__fail_memory(h->e->err);
+    }
     hint(h, "%s does not support this %s: try other types or shapes of its sources (%s), or a version of %s that does",
          backend_label(h, b), sr_tensor_op_desc(h->t), sr__str_text(&operands), backend_label(h, b));
     sr__str_free(&operands);
+}
+
+/* "-P '^blk\.0\.weight$=GPU0'": what puts a tensor, and no other, into a buffer. */
+typedef struct option_text { char text[2 * SR_MAX_NAME + 128]; } option_text;
+
+static option_text place_option(const hints *h, int32_t tensor, const char *buffer) {
+    option_text p = {.text = "-P '^"};
+    size_t n = strlen(p.text);
+    if (sr__tensor_of(h->e, tensor)->node >= 0 || (sr__tensor_of(h->e, tensor)->flags & SR_FLAG_INPUT) != 0) {
+        /* the option is for leafs */
+        snprintf(p.text, sizeof(p.text), "\"buffer\" of %.63s in the description", label(h, tensor));
+        return p;
+    }
+    for (const char *name = label(h, tensor); *name != '\0' && n < 2 * SR_MAX_NAME + 8; name++) {
+        if (strchr(".[{()\\*+?|^$", *name) != NULL) {
+            p.text[n++] = '\\';
+        }
+        p.text[n++] = *name;
+    }
+    snprintf(p.text + n, sizeof(p.text) - n, "$=%.64s'", buffer);
+    return p;
 }
 
 /* ---- by cause -------------------------------------------------------------------------------------------------- */
@@ -101,10 +126,11 @@ static void hint_memory(hints *h) {
     const int32_t root = h->t->view_src >= 0 ? h->t->view_src : h->tensor;
     const int b = find_taker(h, h->t->op != SR_OP_NONE);
     if (h->t->op == SR_OP_NONE && h->t->view_src < 0) {
-        hint(h, "a tensor stays in the memory that it has: -P '%s=BUFFER' puts it elsewhere", label(h, root));
+        hint(h, "a tensor stays in the memory that it has: %s puts it elsewhere",
+             place_option(h, root, "BUFFER").text);
     } else if (b >= 0) {
-        hint(h, "%s decides by the memory it lies in: -P '%s=%s' puts it where %s runs", label(h, root), label(h, root),
-             type_label(h, b), backend_label(h, b));
+        hint(h, "%s decides by the memory it lies in: %s puts it where %s runs", label(h, root),
+             place_option(h, root, type_label(h, b)).text, backend_label(h, b));
     }
     hint_refused(h);
 }
@@ -126,8 +152,8 @@ static void hint_offload(hints *h, int32_t weight) {
         } else if (params->rules.op_offload_switch && !params->op_offload) {
             hint(h, "with op offload (without --no-op-offload) %s would be asked", backend->name);
         } else if (!type->is_host && params->rules.offload_host_only) {
-            hint(h, "in plain host memory, such as -P '%s=CPU' (llama.cpp: --no-repack), %s could be offloaded to %s",
-                 label(h, weight), label(h, weight), backend->name);
+            hint(h, "in plain host memory, such as %s (llama.cpp: --no-repack), %s could be offloaded to %s",
+                 place_option(h, weight, "CPU").text, label(h, weight), backend->name);
         } else if (backend->offload_min_batch > batch) {
             hint(h, "the batch is %" PRId64 ": from %" PRId64 " on %s asks for it (GGML_OP_OFFLOAD_MIN_BATCH sets that)",
                  batch, backend->offload_min_batch, backend->name);
@@ -146,8 +172,8 @@ static void hint_weight(hints *h) {
     }
     sr__format_bytes(sr__tensor_of(h->e, weight)->nbytes, bytes);
     if (b >= 0) {
-        hint(h, "-P '%s=%s' puts the weights (%s) where %s runs (llama.cpp: -ot, -ngl)", label(h, weight),
-             type_label(h, b), bytes, backend_label(h, b));
+        hint(h, "%s puts the weights (%s) where %s runs (llama.cpp: -ot, -ngl)",
+             place_option(h, weight, type_label(h, b)).text, bytes, backend_label(h, b));
         hint_offload(h, weight);
     } else if (h->e->out->backend == 0) {
         hint(h, "nothing is wrong: it runs where its weights are, on the first backend");
@@ -163,8 +189,8 @@ static void hint_offloaded(hints *h) {
         return;
     }
     sr__format_bytes(sr__tensor_of(h->e, weight)->nbytes, bytes);
-    hint(h, "it costs a copy of %s (%s) in every evaluation: -P '%s=%s' keeps the weights there", label(h, weight),
-         bytes, label(h, weight), type_label(h, h->e->out->backend));
+    hint(h, "it costs a copy of %s (%s) in every evaluation: %s keeps the weights there", label(h, weight), bytes,
+         place_option(h, weight, type_label(h, h->e->out->backend)).text);
     hint(h, "--no-op-offload runs it where its weights are");
 }
 
@@ -205,12 +231,12 @@ static void hint_failed(hints *h) {
     const int32_t root = h->t->view_src >= 0 ? h->t->view_src : at;
     if (h->e->layout->status == SR_PREALLOCATED && h->t->op == SR_OP_NONE) {
         hint(h, "no backend of this scheduler accepts buffer type %s: add the backend that it belongs to, let one of "
-                "them accept it (\"accepts\"), or put %s elsewhere: -P '%s=BUFFER'",
-             memory->type->name, label(h, root), label(h, root));
+                "them accept it (\"accepts\"), or put %s elsewhere: %s",
+             memory->type->name, label(h, root), place_option(h, root, "BUFFER").text);
     } else if (h->e->layout->status == SR_PREALLOCATED) {
         const int b = find_taker(h, false);
         if (b >= 0) {
-            hint(h, "-P '%s=%s' puts %s where %s, which supports %s, can write", label(h, root), type_label(h, b),
+            hint(h, "%s puts %s where %s, which supports %s, can write", place_option(h, root, type_label(h, b)).text,
                  label(h, root), backend_label(h, b), sr_tensor_op_desc(h->t));
         }
     } else {
@@ -218,8 +244,8 @@ static void hint_failed(hints *h) {
         int place = 0;
         const int32_t weight = sr__deciding_weight(h->e, at, &place);
         if (weight >= 0) {
-            hint(h, "its weights %s are in %s, for which a backend may refuse what it does in plain memory: "
-                    "-P '%s=CPU'", label(h, weight), sr__memory_of(h->e, weight)->type->name, label(h, weight));
+            hint(h, "its weights %s are in %s, for which a backend may refuse what it does in plain memory: %s",
+                 label(h, weight), sr__memory_of(h->e, weight)->type->name, place_option(h, weight, "CPU").text);
         }
     }
 }
@@ -233,7 +259,7 @@ static void hint_by_cause(hints *h) {
     case SR_CAUSE_INPUT:
     case SR_CAUSE_COPY:
         hint(h, "nothing is wrong: whoever reads it elsewhere gets a copy; a large input that rarely changes may lie "
-                "in a buffer of the device: -P '%s=BUFFER'", label(h, h->tensor));
+                "in a buffer of the device: %s", place_option(h, h->tensor, "").text);
         break;
     case SR_CAUSE_OFFLOAD: hint_offloaded(h); break;
     case SR_CAUSE_SUP:

@@ -178,6 +178,8 @@ static void find_peak(sr_memory_buffer *buffer, int64_t *changes, int32_t n_node
             buffer->peak = p;
         }
     }
+    /* under a kept plan that does not suit, what overlaps may be more than there is */
+    buffer->gaps = buffer->used > buffer->most_live ? buffer->used - buffer->most_live : 0;
 }
 
 static sr_status find_owners(sr_memory_buffer *buffer, sr_error *err) {

@@ -38,6 +38,7 @@ sr_status sr__snapshot_new(int run, const sr_layout *layout, sr__snapshot **out_
                             .backends = layout->backends,
                             .buffer_types = layout->buffer_types,
                             .n_backends = layout->n_backends,
+                            .reserve = layout->reserve,
                             .status = SR_OK,
                             .n_splits = layout->n_splits,
                             .n_copies = 1, /* nobody asks a snapshot about copies */

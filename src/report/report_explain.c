@@ -6,7 +6,7 @@
 #include "report/report_json.h"
 #include "report/report_text.h"
 
-enum { STEP_COLUMN = 26, OUTCOME_COLUMN = 40 };
+enum { STEP_COLUMN = 26, LEAST_OUTCOME = 12 };
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
@@ -63,27 +63,36 @@ static void put_split(sr__str *s, const sr_run_result *result, const sr_explanat
     }
 }
 
-/* "GPU0 2.sup", "left", "kept" */
+/* "GPU0 2.sup", "stays", "none yet" */
 static void put_outcome(sr__str *s, const sr_layout *layout, const sr_explain_step *step) {
-    sr__str text = {0};
     switch (step->kind) {
     case SR_STEP_SET:
-        sr__str_printf(&text, "%s %s", sr__backend_name(layout, step->to), sr_cause_name(step->cause));
+        sr__put_name(s, sr__backend_name(layout, step->to));
+        sr__str_printf(s, " %s", sr_cause_name(step->cause));
         break;
     case SR_STEP_NOTED:
-        sr__str_printf(&text, "none %s", sr_cause_name(step->cause));
+        sr__str_printf(s, "none %s", sr_cause_name(step->cause));
         break;
     case SR_STEP_NOT_REACHED:
     case SR_STEP_PASSED:
-        sr__str_puts(&text, "-");
+        sr__str_puts(s, "-");
         break;
     default:
-        sr__str_puts(&text, step->kind == SR_STEP_KEPT ? "stays" : step->pass == SR_PASS_USER ? "none" : "none yet");
+        sr__str_puts(s, step->kind == SR_STEP_KEPT ? "stays" : step->pass == SR_PASS_USER ? "none" : "none yet");
         break;
     }
-    sr__put_left(s, sr__str_text(&text), OUTCOME_COLUMN - STEP_COLUMN - 2);
-    s->failed |= text.failed;
-    sr__str_free(&text);
+}
+
+static int outcome_width(const sr_layout *layout, const sr_explanation *x) {
+    int width = LEAST_OUTCOME;
+    for (int i = 0; i < x->n_steps; i++) {
+        const sr_explain_step *step = &x->steps[i];
+        const int n = step->kind == SR_STEP_SET ? sr__name_width(sr__backend_name(layout, step->to)) + 1 +
+                                                      (int)strlen(sr_cause_name(step->cause))
+                                                : 0;
+        width = n > width ? n : width;
+    }
+    return width;
 }
 
 /* How many of the steps from here on are sweeps that found the same. */
@@ -99,6 +108,7 @@ static int count_alike(const sr_explanation *x, int i) {
 }
 
 static void put_steps(sr__str *s, const sr_layout *layout, const sr_report_options *options, const sr_explanation *x) {
+    const int width = outcome_width(layout, x);
     sr__str_puts(s, "  pass by pass\n");
     for (int i = 0; i < x->n_steps; i++) {
         const sr_explain_step *step = &x->steps[i];
@@ -109,10 +119,12 @@ static void put_steps(sr__str *s, const sr_layout *layout, const sr_report_optio
         sr__put_left(s, n > 1 ? "pass 2 (all sweeps)" : sr_pass_name(step->pass), STEP_COLUMN - 6);
         sr__str_puts(s, "  ");
         sr__style_on(s, options, set ? SR__BOLD : SR__DIM);
+        const size_t start = s->length;
         put_outcome(s, layout, step);
+        const int used = s->failed ? 0 : sr__name_width(s->data + start);
         sr__style_off(s, options);
-        sr__str_puts(s, "  ");
-        sr__put_wrapped(s, step->text, OUTCOME_COLUMN, OUTCOME_COLUMN, sr__text_width(options));
+        sr__put_spaces(s, width - used + 2);
+        sr__put_wrapped(s, step->text, STEP_COLUMN + width + 2, STEP_COLUMN + width + 2, sr__text_width(options));
     }
 }
 

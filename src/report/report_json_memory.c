@@ -92,7 +92,7 @@ static void put_json_buffer(sr__json *json, sr__out *out, const sr_layout *layou
     put_int(json, "used", (int64_t)buffer->used);
     put_int(json, "peak", (int64_t)buffer->most_live);
     put_json_position(json, "peak_at", layout, buffer->peak);
-    put_int(json, "fragmentation", (int64_t)(buffer->used - buffer->most_live));
+    put_int(json, "fragmentation", (int64_t)buffer->gaps);
     put_int(json, "copies", (int64_t)buffer->copies);
     put_int(json, "copies_at_peak", (int64_t)buffer->copies_at_peak);
     put_json_chunks(json, layout, buffer);

@@ -89,11 +89,13 @@ static void put_totals(sr__text *text, const sr_memory_buffer *buffer) {
     }
     sr__str_puts(s, "\n      peak ");
     sr__put_bytes(s, buffer->most_live);
-    sr__str_puts(s, " at ");
-    put_position(s, layout, buffer->peak);
+    const int32_t at = buffer->peak;
+    const bool is_node = at >= 0 && at < layout->view.n_nodes && layout->view.nodes[at] < layout->graph->n_tensors;
+    sr__str_puts(s, is_node ? " at node " : " at ");
+    put_position(s, layout, at);
     sr__str_puts(s, "   fragmentation ");
-    sr__put_bytes(s, buffer->used - buffer->most_live);
-    put_share(s, buffer->used - buffer->most_live, buffer->used);
+    sr__put_bytes(s, buffer->gaps);
+    put_share(s, buffer->gaps, buffer->used);
     sr__str_puts(s, "   copies ");
     sr__put_bytes(s, buffer->copies_at_peak);
     put_share(s, buffer->copies_at_peak, buffer->most_live);
@@ -108,24 +110,25 @@ static void put_totals(sr__text *text, const sr_memory_buffer *buffer) {
 
 typedef struct widths { int name, from, to; } widths;
 
-static int position_width(const sr_layout *layout, int32_t position) {
+static int position_width(sr__text *text, int32_t position) {
     sr__str s = {0};
-    put_position(&s, layout, position);
+    put_position(&s, text->layout, position);
     const int width = sr__name_width(sr__str_text(&s));
+    text->out->text.failed |= s.failed;
     sr__str_free(&s);
     return width;
 }
 
 static int wider(int a, int b) { return b > a && b <= MOST_NAME_WIDTH ? b : a; }
 
-static widths measure(const sr_layout *layout, const sr_memory_buffer *buffer) {
+static widths measure(sr__text *text, const sr_memory_buffer *buffer) {
     widths w = {6, 4, 2};
     for (int32_t i = 0; i < buffer->n_blocks; i++) {
         const sr_memory_block *block = &buffer->blocks[i];
         char name[SR_MAX_NAME + 1];
-        w.name = wider(w.name, sr__name_width(sr__id_name(layout, block->id, name)));
-        w.from = wider(w.from, position_width(layout, block->first));
-        w.to = wider(w.to, position_width(layout, block->last));
+        w.name = wider(w.name, sr__name_width(sr__id_name(text->layout, block->id, name)));
+        w.from = wider(w.from, position_width(text, block->first));
+        w.to = wider(w.to, position_width(text, block->last));
     }
     return w;
 }
@@ -173,7 +176,7 @@ static void put_block(sr__text *text, const sr_memory_buffer *buffer, const sr_m
 
 static void put_blocks(sr__text *text, const sr_memory_buffer *buffer) {
     sr__str *s = &text->out->text;
-    const widths w = measure(text->layout, buffer);
+    const widths w = measure(text, buffer);
     if (buffer->n_blocks == 0) {
         return;
     }
@@ -217,6 +220,9 @@ void sr__text_memory(sr__text *text, const sr_memory_plan *plan) {
     sr__style_off(s, text->options);
     sr__str_puts(s, plan->kept ? "  (addresses are of an earlier plan, which was kept)\n" : "\n");
     for (int i = 0; i < plan->n_buffers; i++) {
+        if (plan->buffers[i].n_blocks == 0 && plan->buffers[i].held == 0) {
+            continue;
+        }
         put_totals(text, &plan->buffers[i]);
         if (text->options->debug_level > 1) {
             put_blocks(text, &plan->buffers[i]);

@@ -169,15 +169,16 @@ static void put_before_after(sr__str *s, size_t before, size_t after) {
     sr__put_bytes(s, after);
 }
 
-static int size_width(const sr_realloc_row *rows, int n, int backend) {
-    int width = 0;
+static sr_status measure_sizes(const sr_realloc_row *rows, int n, int backend, int *width, sr_error *err) {
+    bool failed = false;
     for (int i = 0; i < n; i++) {
         sr__str s = {0};
         put_before_after(&s, rows[i].before[backend], rows[i].after[backend]);
-        width = (int)s.length > width ? (int)s.length : width;
+        *width = (int)s.length > *width ? (int)s.length : *width;
+        failed |= s.failed;
         sr__str_free(&s);
     }
-    return width;
+    return failed ? sr__fail_memory(err) : SR_OK;
 }
 
 static const char *outcome_of(const sr_realloc_row *row) {
@@ -208,9 +209,11 @@ static sr_status measure_table(table *t, sr_error *err) {
             any |= t->rows[i].before[b] > 0 || t->rows[i].after[b] > 0;
         }
         if (any) {
-            const int name = sr__name_width(t->machine->backends[b]->name);
-            const int size = size_width(t->rows, t->n_rows, b);
-            t->widths[b] = name > size ? name : size;
+            t->widths[b] = sr__name_width(t->machine->backends[b]->name);
+            const sr_status status = measure_sizes(t->rows, t->n_rows, b, &t->widths[b], err);
+            if (status != SR_OK) {
+                return status;
+            }
         }
     }
     return SR_OK;
@@ -228,6 +231,7 @@ static void put_table_row(sr__str *s, const table *t, const sr_realloc_row *row)
             put_before_after(&size, row->before[b], row->after[b]);
             sr__str_puts(s, "  ");
             sr__put_right(s, sr__str_text(&size), t->widths[b]);
+            s->failed |= size.failed;
             sr__str_free(&size);
         }
     }

@@ -12,6 +12,17 @@ typedef struct drawing {
     int pass;
 } drawing;
 
+/* A label's text in lines that are no wider than a small graph. */
+static void put_lines(sr__str *s, const char *text) {
+    sr__str lines = {0};
+    sr__put_wrapped(&lines, text, 0, 0, 72);
+    for (const char *p = sr__str_text(&lines); *p != '\0'; p++) {
+        sr__str_append(s, *p == '\n' ? "\\l" : p, *p == '\n' ? 2 : 1);
+    }
+    s->failed |= lines.failed;
+    sr__str_free(&lines);
+}
+
 static void put_head(const drawing *d, int32_t n_changed) {
     sr__str *s = &d->out->text;
     sr__str_printf(s, "digraph \"run %d, %s\" {\n", d->result->run->index, sr_pass_name(d->pass));
@@ -23,8 +34,8 @@ static void put_head(const drawing *d, int32_t n_changed) {
     sr__str_printf(s, "    label=\"run %d, %s: ", d->result->run->index, sr_pass_name(d->pass));
     sr__put_count(s, n_changed, "change");
     sr__str_puts(s, "\\l");
-    sr__dot_text(s, sr_pass_text(d->pass));
-    sr__str_puts(s, "\\l\";\n");
+    put_lines(s, sr_pass_text(d->pass));
+    sr__str_puts(s, "\";\n");
 }
 
 /* Backend and cause as they stand after the pass; white: none yet. */

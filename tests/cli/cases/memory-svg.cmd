@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -q -m -f svg -p n_tokens=4 small.json

@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -q -f jsonl sequence.json | tail -n 1

@@ -1,0 +1,1 @@
+"$SCHED_RUN" -n -q -d 0 sequence.json
