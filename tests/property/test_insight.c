@@ -16,6 +16,7 @@
 #include "support/insight_case.h"
 
 static char file[512];
+static const sr_revision *revision; /* NULL: the reference's rules */
 static int n_files, n_explained, n_planned, n_reallocated, n_kept;
 
 #define CHECK(condition)                                                                            \
@@ -313,6 +314,9 @@ static void check_file(void) {
         fail_msg("%s: %s", file, sr_error_message(&err));
     }
     insight_take(&c, d);
+    if (revision != NULL) {
+        sr_sched_params_set_rules(&c.params, revision);
+    }
     check_sequence(&c);
     insight_close(&c);
     n_files++;
@@ -345,7 +349,22 @@ static void models_and_lessons_agree(void **state) {
     check_folder("graphs/teaching");
 }
 
+/* Other rules give other layouts, of which the same must hold. */
+static void rules_of_other_times_agree(void **state) {
+    (void)state;
+    int n = 0;
+    const sr_revision *all = sr_revisions(&n);
+    for (int i = 0; i < n; i++) {
+        revision = &all[i];
+        check_folder("graphs/teaching");
+        check_folder("graphs/reports");
+    }
+    check_folder("tests/golden/captures"); /* by the last ones */
+    revision = NULL;
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(goldens_agree), cmocka_unit_test(models_and_lessons_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(goldens_agree), cmocka_unit_test(models_and_lessons_agree),
+                                       cmocka_unit_test(rules_of_other_times_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
