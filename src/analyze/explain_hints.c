@@ -155,7 +155,7 @@ static void hint_offload(hints *h, int32_t weight) {
             hint(h, "in plain host memory, such as %s (llama.cpp: --no-repack), %s could be offloaded to %s",
                  place_option(h, weight, "CPU").text, label(h, weight), backend->name);
         } else if (backend->offload_min_batch > batch) {
-            hint(h, "the batch is %" PRId64 ": from %" PRId64 " on %s asks for it (GGML_OP_OFFLOAD_MIN_BATCH sets that)",
+            hint(h, "the batch is %" PRId64 ": from %" PRId64 " on %s asks (GGML_OP_OFFLOAD_MIN_BATCH sets that)",
                  batch, backend->offload_min_batch, backend->name);
         }
         break;

@@ -26,7 +26,7 @@ static int n_files, n_explained, n_planned, n_reallocated, n_kept;
         }                                                                                           \
     } while (0)
 
-/* ---- explanations -------------------------------------------------------------------------------------------------- */
+/* ---- explanations ---------------------------------------------------------------------------------------------- */
 
 static bool supports(const insight_case *c, int backend, int32_t tensor) {
     const sr_graph_view view = sr_graph_whole(c->run->graph);
@@ -121,7 +121,7 @@ static void check_explanations(insight_case *c) {
     sr_explainer_free(e);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 static const sr_memory_block *find_block(const sr_memory_plan *plan, int32_t id, const sr_memory_buffer **out_buffer) {
     const sr_memory_block *found = NULL;
@@ -245,7 +245,7 @@ static void check_memory(insight_case *c) {
     sr_memory_plan_clear(&plan);
 }
 
-/* ---- reallocations ---------------------------------------------------------------------------------------------------- */
+/* ---- reallocations --------------------------------------------------------------------------------------------- */
 
 static void check_reallocation(const insight_case *c, const sr_reallocation *r, const sr_realloc_row *before) {
     const sr_layout *layout = c->layout;
@@ -303,7 +303,7 @@ static void check_sequence(insight_case *c) {
     sr_realloc_history_free(history);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 static void check_file(void) {
     insight_case c;

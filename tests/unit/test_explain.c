@@ -15,7 +15,8 @@
 #define BUFFERS "\"buffers\":{\"gpu_w\":{\"type\":\"GPU0\",\"usage\":\"weights\"}," \
                 "\"cpu_w\":{\"type\":\"CPU\",\"usage\":\"weights\"},\"kv\":{\"type\":\"GPU0\"}},"
 #define TENSORS \
-    "\"tensors\":[{\"name\":\"x\",\"ne\":[64,4],\"flags\":[\"input\"]},{\"name\":\"w0\",\"ne\":[64,64],\"buffer\":\"gpu_w\"}," \
+    "\"tensors\":[{\"name\":\"x\",\"ne\":[64,4],\"flags\":[\"input\"]}," \
+    "{\"name\":\"w0\",\"ne\":[64,64],\"buffer\":\"gpu_w\"}," \
     "{\"name\":\"w1\",\"ne\":[64,64],\"buffer\":\"cpu_w\"},{\"name\":\"k\",\"ne\":[64,4],\"buffer\":\"kv\"}],"
 
 static insight_case c;
@@ -74,7 +75,7 @@ static void expect_hint(const char *part) {
     fail_msg("no hint has '%s'", part);
 }
 
-/* ---- pass 1 -------------------------------------------------------------------------------------------------------- */
+/* ---- pass 1 ---------------------------------------------------------------------------------------------------- */
 
 static void weights_and_memory(void **state) {
     (void)state;
@@ -119,7 +120,7 @@ static void what_looks_like_weights(void **state) {
     close_case();
 }
 
-/* ---- offload --------------------------------------------------------------------------------------------------------- */
+/* ---- offload --------------------------------------------------------------------------------------------------- */
 
 #define PRODUCT "\"nodes\":[{\"name\":\"a\",\"op\":\"MUL_MAT\",\"src\":[\"w1\",\"x\"]}]"
 
@@ -136,7 +137,7 @@ static void offloading(void **state) {
     open_case(HEAD(GPU("GPU0", ",\"offload\":{\"min_batch\":32}") CPU) BUFFERS TENSORS PRODUCT "}");
     explain("a");
     expect_why("GPU0", SR_WHY_OFFLOAD, "its batch is 4, GPU0 asks from 32 on");
-    expect_hint("the batch is 4: from 32 on GPU0 asks for it");
+    expect_hint("the batch is 4: from 32 on GPU0 asks");
     close_case();
     open_case(HEAD(GPU("GPU0", ",\"offload\":{\"min_batch\":2,\"ops\":[\"ADD\"]}") CPU) BUFFERS TENSORS PRODUCT "}");
     explain("a");
@@ -176,7 +177,7 @@ static void offloading_from_other_memory(void **state) {
     close_case();
 }
 
-/* ---- passes 2 to 4 ------------------------------------------------------------------------------------------------- */
+/* ---- passes 2 to 4 --------------------------------------------------------------------------------------------- */
 
 static void refused_by_a_rule(void **state) {
     (void)state;
@@ -257,13 +258,14 @@ static void pipeline_copies(void **state) {
     close_case();
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------------------------- */
 
 static void nobody_takes_the_memory(void **state) {
     (void)state;
     open_case(HEAD(GPU("GPU0", ",\"ops\":{\"deny\":[\"CPY\"]}") CPU) BUFFERS TENSORS
               "\"nodes\":[{\"name\":\"a\",\"op\":\"SQR\",\"src\":[\"x\"]},"
-              "{\"name\":\"s\",\"op\":\"CPY\",\"src\":[\"a\",\"k\"]},{\"name\":\"z\",\"op\":\"SQR\",\"src\":[\"a\"]}]}");
+              "{\"name\":\"s\",\"op\":\"CPY\",\"src\":[\"a\",\"k\"]},"
+              "{\"name\":\"z\",\"op\":\"SQR\",\"src\":[\"a\"]}]}");
     assert_int_equal(c.error.status, SR_PREALLOCATED);
     assert_int_equal(sr_explainer_last_pass(explainer), SR_PASS_1);
     explain("s");
@@ -299,7 +301,8 @@ static void nobody_takes_the_op(void **state) {
                    "{\"name\":\"CPU\",\"device\":\"cpu\",\"accepts\":[\"CPU_REPACK\"],\"ops\":{\"deny\":[\"MUL\"]}}")
               "\"buffer_types\":{\"CPU_REPACK\":{}},"
               "\"buffers\":{\"re\":{\"type\":\"CPU_REPACK\",\"usage\":\"weights\"}},"
-              "\"tensors\":[{\"name\":\"x\",\"ne\":[64],\"flags\":[\"input\"]},{\"name\":\"w\",\"ne\":[64],\"buffer\":\"re\"}],"
+              "\"tensors\":[{\"name\":\"x\",\"ne\":[64],\"flags\":[\"input\"]},"
+              "{\"name\":\"w\",\"ne\":[64],\"buffer\":\"re\"}],"
               "\"nodes\":[{\"name\":\"a\",\"op\":\"RMS_NORM\",\"src\":[\"x\"],\"params\":{\"eps\":1e-5}},"
               "{\"name\":\"b\",\"op\":\"MUL\",\"src\":[\"a\",\"w\"]}]}");
     assert_int_equal(c.error.status, SR_UNASSIGNED);
@@ -333,7 +336,7 @@ static void nothing_to_explain(void **state) {
     close_case();
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 static sr_status explain_all(void) {
     sr_status status = sr_explainer_new(c.layout, &explainer, &c.err);

@@ -12,7 +12,8 @@
 
 /* a, then b beside it, c in place of b; d is small: the peak is where a and b are. */
 #define GRAPH                                                                                                     \
-    "\"tensors\":[{\"name\":\"x\",\"ne\":[64,8],\"flags\":[\"input\"]},{\"name\":\"w\",\"ne\":[64,64],\"buffer\":\"w\"}," \
+    "\"tensors\":[{\"name\":\"x\",\"ne\":[64,8],\"flags\":[\"input\"]}," \
+    "{\"name\":\"w\",\"ne\":[64,64],\"buffer\":\"w\"}," \
     "{\"name\":\"u\",\"ne\":[64,16],\"buffer\":\"w\"}],"                                                          \
     "\"nodes\":[{\"name\":\"a\",\"op\":\"MUL_MAT\",\"src\":[\"w\",\"x\"]},"                                        \
     "{\"name\":\"b\",\"op\":\"MUL_MAT\",\"src\":[\"w\",\"a\"]},"                                                  \
@@ -20,7 +21,8 @@
     "{\"name\":\"d\",\"op\":\"MUL_MAT\",\"src\":[\"u\",\"c\"],\"flags\":[\"output\"]}]"
 
 #define MACHINE(gpu, more)                                                                                        \
-    "{\"sched_run\":1,\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\"" gpu "},{\"name\":\"CPU\",\"device\":\"cpu\"}]," \
+    "{\"sched_run\":1,\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\"" gpu "}," \
+    "{\"name\":\"CPU\",\"device\":\"cpu\"}]," \
     "\"buffers\":{\"w\":{\"type\":\"GPU0\",\"usage\":\"weights\"}}," more
 
 static insight_case c;
@@ -125,7 +127,7 @@ static void nothing_planned(void **state) {
     sr_error_clear(&c.err);
 }
 
-/* ---- copies side by side ---------------------------------------------------------------------------------------------- */
+/* ---- copies side by side --------------------------------------------------------------------------------------- */
 
 static void copies_side_by_side(void **state) {
     (void)state;
@@ -135,7 +137,8 @@ static void copies_side_by_side(void **state) {
     const sr_graph *graph = sr_description_run(c.description, 0)->graph;
     for (int i = 0; i < 3; i++) {
         const int n = i < 2 ? 1 + i : 300;
-        assert_int_equal(sr_copies_measure(machine->backends, 2, &c.params, graph, NULL, 0, n, &rows[i], &c.err), SR_OK);
+        assert_int_equal(sr_copies_measure(machine->backends, 2, &c.params, graph, NULL, 0, n, &rows[i], &c.err),
+                         SR_OK);
     }
     assert_int_equal(rows[0].status, SR_OK);
     assert_int_equal(rows[0].n_graph_inputs, 0);
@@ -158,7 +161,7 @@ static void copies_side_by_side(void **state) {
     close_case();
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------------------------- */
 
 static bool append(void *user, const char *text, size_t length) {
     sr__str_append(user, text, length);

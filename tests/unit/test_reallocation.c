@@ -9,7 +9,8 @@
 
 #include "support/insight_case.h"
 
-#define BACKENDS(gpu) "\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\"" gpu "},{\"name\":\"CPU\",\"device\":\"cpu\"}],"
+#define BACKENDS(gpu) \
+    "\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\"" gpu "},{\"name\":\"CPU\",\"device\":\"cpu\"}],"
 #define WEIGHTS "\"buffers\":{\"w\":{\"type\":\"GPU0\",\"usage\":\"weights\"},\"h\":{\"type\":\"CPU\"}},"
 /* `n` rows; with `more` another node. */
 #define CHAIN                                                                                             \
@@ -52,7 +53,7 @@ static const sr_realloc_line *line_of(int side, const char *name) {
     return NULL;
 }
 
-/* ---- reasons -------------------------------------------------------------------------------------------------------- */
+/* ---- reasons --------------------------------------------------------------------------------------------------- */
 
 static void a_tensor_grew(void **state) {
     (void)state;
@@ -123,7 +124,8 @@ static void graphs_take_turns(void **state) {
 
 static void a_backend_changed(void **state) {
     (void)state;
-    open_case("{\"sched_run\":1," BACKENDS("") WEIGHTS "\"graphs\":{\"one\":{\"tensors\":[{\"name\":\"x\",\"ne\":[64,4]}],"
+    open_case("{\"sched_run\":1," BACKENDS("") WEIGHTS
+              "\"graphs\":{\"one\":{\"tensors\":[{\"name\":\"x\",\"ne\":[64,4]}],"
               "\"nodes\":[{\"name\":\"a\",\"op\":\"SQR\",\"src\":[\"x\"],\"backend\":\"CPU\"}]},"
               "\"two\":{\"tensors\":[{\"name\":\"x\",\"ne\":[64,4]}],"
               "\"nodes\":[{\"name\":\"a\",\"op\":\"SQR\",\"src\":[\"x\"],\"backend\":\"GPU0\"}]}},"
@@ -202,17 +204,19 @@ static void one_backend_plans_by_itself(void **state) {
     close_case();
 }
 
-/* ---- plans that are kept ---------------------------------------------------------------------------------------------- */
+/* ---- plans that are kept --------------------------------------------------------------------------------------- */
 
 #define KEPT_TENSORS "\"tensors\":[{\"name\":\"x\",\"ne\":[64,4],\"flags\":[\"input\"]},{\"name\":\"l\",\"ne\":[64]}],"
 
 static void lifetimes_and_flags_changed(void **state) {
     (void)state;
     open_case("{\"sched_run\":1," BACKENDS("") "\"graphs\":{\"one\":{" KEPT_TENSORS
-              "\"nodes\":[{\"name\":\"a\",\"op\":\"SIN\",\"src\":[\"x\"]},{\"name\":\"b\",\"op\":\"SIN\",\"src\":[\"a\"]},"
+              "\"nodes\":[{\"name\":\"a\",\"op\":\"SIN\",\"src\":[\"x\"]},"
+              "{\"name\":\"b\",\"op\":\"SIN\",\"src\":[\"a\"]},"
               "{\"name\":\"c\",\"op\":\"SIN\",\"src\":[\"b\"]},{\"name\":\"d\",\"op\":\"COS\",\"src\":[\"c\"]}]},"
               "\"two\":{" KEPT_TENSORS
-              "\"nodes\":[{\"name\":\"a\",\"op\":\"SIN\",\"src\":[\"x\"]},{\"name\":\"b\",\"op\":\"SIN\",\"src\":[\"a\"],"
+              "\"nodes\":[{\"name\":\"a\",\"op\":\"SIN\",\"src\":[\"x\"]},"
+              "{\"name\":\"b\",\"op\":\"SIN\",\"src\":[\"a\"],"
               "\"flags\":[\"output\"]},{\"name\":\"c\",\"op\":\"SIN\",\"src\":[\"b\"]},"
               "{\"name\":\"d\",\"op\":\"COS\",\"src\":[\"a\"]}]}},"
               "\"runs\":[{\"graph\":\"one\"},{\"graph\":\"two\"},{\"graph\":\"one\"}]}");
@@ -253,7 +257,7 @@ static void a_leaf_grew_unread(void **state) {
     close_case();
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------------------------- */
 
 static void names_of_topologies(void **state) {
     (void)state;

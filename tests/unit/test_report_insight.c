@@ -19,7 +19,8 @@ static const char text[] =
     "{\"sched_run\":1,\"name\":\"insight\",\"params\":{\"n\":4,\"more\":0},"
     "\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\",\"ops\":{\"deny\":[\"SOFT_MAX\"]}},"
     "{\"name\":\"CPU\",\"device\":\"cpu\"}],\"buffers\":{\"w\":{\"type\":\"GPU0\",\"usage\":\"weights\"}},"
-    "\"tensors\":[{\"name\":\"x\",\"ne\":[64,\"n\"],\"flags\":[\"input\"]},{\"name\":\"w\",\"ne\":[64,64],\"buffer\":\"w\"}],"
+    "\"tensors\":[{\"name\":\"x\",\"ne\":[64,\"n\"],\"flags\":[\"input\"]},"
+    "{\"name\":\"w\",\"ne\":[64,64],\"buffer\":\"w\"}],"
     "\"nodes\":[{\"name\":\"a\",\"op\":\"MUL_MAT\",\"src\":[\"w\",\"x\"]},"
     "{\"name\":\"p\",\"op\":\"SOFT_MAX\",\"src\":[\"a\"]},"
     "{\"if\":\"more\",\"items\":[{\"name\":\"lora\",\"op\":\"SQR\",\"src\":[\"p\"]}]},"
@@ -62,7 +63,7 @@ static bool append(void *user, const char *part, size_t length) {
     return !((sr__str *)user)->failed;
 }
 
-/* ---- all runs, with all there is to show -------------------------------------------------------------------------- */
+/* ---- all runs, with all there is to show ----------------------------------------------------------------------- */
 
 typedef struct written { sr__str text, json, lines, dot, svg; } written;
 
@@ -170,7 +171,7 @@ done:
     return status;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
 
 static void valid(const char *json, const char *ref) {
     char *message = NULL;
