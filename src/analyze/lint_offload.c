@@ -155,7 +155,7 @@ static void put_words_of_gpu(const row *r, sr__str *say, sr__str *hint) {
         sr__str_printf(say, "was not offloaded: its batch of %lld is below the %lld that %s asks for",
                        (long long)sr_tensor_batch(t), (long long)gpu->offload_min_batch, gpu->name);
         if (t->op == SR_OP_GET_ROWS) {
-            sr__str_puts(hint, "nothing to do: GET_ROWS counts as a batch of 0, so that no table is copied for its rows");
+            sr__str_puts(hint, "nothing to do: GET_ROWS counts as a batch of 0, so that no table is copied for a row");
         } else {
             sr__str_puts(hint, "larger batches are offloaded; GGML_OP_OFFLOAD_MIN_BATCH moves the limit");
         }
