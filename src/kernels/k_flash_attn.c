@@ -39,8 +39,7 @@ static sr__flash_plan make_plan(const sr__kernel_args *args, int n_threads) {
     const sr_tensor *q = args->src[0].tensor, *k = args->src[1].tensor, *v = args->src[2].tensor;
     const sr__mm_isa *isa = sr__mm_isa_get();
     sr__flash_plan p = {.args = args, .dv = v->ne[0], .n = q->ne[1], .heads = q->ne[2], .keys = k->ne[1]};
-    const sr__codes_type *codes = isa->codes != NULL ? sr__codes_get(k->type) : NULL;
-    p.shape = (sr__mm_shape){isa, codes, k->type, k->ne[0], KEYS, k->nb[1]};
+    p.shape = (sr__mm_shape){isa, sr__mm_isa_codes(isa, k->type), k->type, k->ne[0], KEYS, k->nb[1]};
     p.dv_padded = divide_up(p.dv, isa->mr) * isa->mr;
     p.group = common_divisor(p.heads / k->ne[2], p.heads / v->ne[2]);
     p.columns = p.n * p.group;

@@ -296,6 +296,7 @@ AVX2 static void blend_avx2(const sr__mm_blend *b) {
     }
 }
 
-const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, exps_avx2, blend_avx2, NULL};
+const sr__mm_isa sr__mm_avx2 = {"avx2", MR, NR, tile_avx2, transpose_avx2, dots_avx2, exps_avx2, blend_avx2,
+                                &sr__codes_avx2};
 
 #endif

@@ -89,7 +89,7 @@ static plan make_plan(const sr__kernel_args *args, int n_threads) {
     plan p = {.args = args, .nth = n_threads};
     p.shape.isa = sr__mm_isa_get();
     p.shape.a_type = a->type;
-    p.shape.codes = p.shape.isa->codes != NULL ? sr__codes_get(a->type) : NULL;
+    p.shape.codes = sr__mm_isa_codes(p.shape.isa, a->type);
     p.shape.k = a->ne[0];
     p.shape.m = a->ne[1];
     p.shape.a_nb1 = a->nb[1];

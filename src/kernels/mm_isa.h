@@ -68,6 +68,8 @@ enum { SR__CODES_ROWS = 32, SR__CODES_COLS = 6 };
 typedef void sr__codes_direct(const uint8_t *rows, size_t ld, int n_rows, int64_t k, const sr__codes_column *cols,
                               int n_cols, float *out);
 
+/* A set without tiles has no way to unpack, pack or dot either: it multiplies only types with a direct product as
+ * codes, and streams them whatever the number of columns. */
 typedef struct sr__codes_isa {
     void (*tile)(const sr__codes_tile *t);
     /* One unpacked row times n_cols columns; k is a multiple of 256. */
@@ -101,6 +103,7 @@ extern const sr__mm_isa sr__mm_plain;
 #if defined(__x86_64__)
 extern const sr__mm_isa sr__mm_avx2;
 extern const sr__mm_isa sr__mm_avx512;
+extern const sr__codes_isa sr__codes_avx2;
 extern const sr__codes_isa sr__codes_avx512;
 #endif
 
@@ -108,6 +111,11 @@ typedef enum sr__mm_level { SR__MM_PLAIN, SR__MM_AVX2, SR__MM_AVX512 } sr__mm_le
 
 /* The best set that this machine has. */
 const sr__mm_isa *sr__mm_isa_get(void);
+/* How a set multiplies rows of a type as codes; NULL: as floats. */
+static inline const sr__codes_type *sr__mm_isa_codes(const sr__mm_isa *isa, int type) {
+    const bool can = isa->codes != NULL && (isa->codes->tile != NULL || isa->codes->direct(type) != NULL);
+    return can ? sr__codes_get(type) : NULL;
+}
 /* Tests: no set above this level from now on; false if the machine has not even that. Not while products run. */
 bool sr__mm_isa_limit(sr__mm_level level);
 

@@ -8,7 +8,7 @@
 #include "kernels/mm_core.h"
 
 /* Columns that always stream: of codes no more than one pass takes. SMALL: values of columns up to which more do. */
-enum { FEW = 16, FEW_CODES = SR__MM_DOT_COLS, SMALL = 65536 };
+enum { FEW = 16, FEW_CODES = SR__MM_DOT_COLS, SMALL = 65536, STRIP = 16 };
 /* HALF: rows of a panel that are packed at once. */
 enum { FLOAT_SLICE = 512, CODES_SLICE = 2048, PAD = 16, HALF = 16 };
 
@@ -246,6 +246,9 @@ void sr__mm_piece(const sr__mm_shape *shape, const char *a, int64_t m0, int64_t 
 /* ---- few columns, or small products ------------------------------------------------------------------------------ */
 
 bool sr__mm_streams(const sr__mm_shape *shape, int64_t columns) {
+    if (shape->codes != NULL && shape->isa->codes->tile == NULL) {
+        return true;
+    }
     return columns <= (shape->codes != NULL ? FEW_CODES : FEW) || sr__times(shape->k, columns) <= SMALL;
 }
 
@@ -297,8 +300,12 @@ static void stream_direct(const sr__mm_shape *s, sr__codes_direct *direct, const
 static void stream_codes(const sr__mm_shape *s, const char *a, int64_t m0, int64_t rows, const sr__mm_column *columns,
                          int64_t n, char *work) {
     sr__codes_direct *direct = s->isa->codes->direct(s->a_type);
-    for (int64_t c = 0; direct != NULL && c < n; c += SR__MM_DOT_COLS) {
-        stream_direct(s, direct, a, m0, rows, columns + c, (int)least(SR__MM_DOT_COLS, n - c));
+    const int64_t strip = n > SR__MM_DOT_COLS ? STRIP : rows; /* rows that stay near while all columns pass */
+    for (int64_t r = 0; direct != NULL && r < rows; r += strip) {
+        for (int64_t c = 0; c < n; c += SR__MM_DOT_COLS) {
+            stream_direct(s, direct, a, m0 + r, least(strip, rows - r), columns + c,
+                          (int)least(SR__MM_DOT_COLS, n - c));
+        }
     }
     for (int64_t c = 0; direct == NULL && c < n; c += FEW) {
         stream_unpacked(s, a, m0, rows, columns + c, least(FEW, n - c), work);
