@@ -35,6 +35,10 @@ for f in $(find src -name '*.[ch]' | sort); do
         sched_run/lint.h | sched_run/explain.h | sched_run/memory_plan.h | sched_run/reallocation.h) target=analyze ;;
         sched_run/*) target=${inc#sched_run/}; target=${target%.h} ;;
         backends/drivers.h) target=backends ;;
+        backends/gpu/*) # what devices with kernels of their own share
+            target=backends
+            case $own in backends/gpu* | backends/opencl | backends/cuda) ;; *) complain "$f includes $inc" ;; esac
+            ;;
         backends/*)
             target=backends
             [ "${inc%/*}" = "$own" ] || complain "$f includes another backend's $inc"

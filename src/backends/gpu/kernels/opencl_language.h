@@ -1,0 +1,31 @@
+/*
+ * opencl_language.h - the words in which kernels are written, for OpenCL C 1.2.
+ *
+ * Layer: backends.  It opens the program that the OpenCL runtime builds; cuda_language.h says the same in CUDA C++.
+ * Neither cl_khr_fp16 nor cl_khr_fp64 is needed: halves are loaded and stored by functions that the core language has.
+ */
+#define KERNEL(name) __kernel void name
+#define DEVICE static inline
+#define GLOBAL __global
+#define LOCAL_POINTER __local             /* of a pointer to local memory */
+#define LOCAL_ARRAY __local               /* of an array in local memory; at the outermost level of a kernel */
+#define CONSTANT __constant               /* of a table at file level */
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+
+#define LOCAL_ID(d) ((gpu_int)get_local_id(d))
+#define LOCAL_SIZE(d) ((gpu_int)get_local_size(d))
+#define GROUP_ID(d) ((gpu_long)get_group_id(d))
+#define GROUP_COUNT(d) ((gpu_long)get_num_groups(d))
+#define GLOBAL_ID(d) ((gpu_long)get_global_id(d))
+#define GLOBAL_SIZE(d) ((gpu_long)get_global_size(d))
+
+typedef uchar gpu_byte;
+typedef ushort gpu_ushort;
+typedef uint gpu_uint;
+
+/* Bits of a float and back; the pointer must be aligned to the type. */
+#define FLOAT_BITS(x) as_uint(x)
+#define BITS_FLOAT(x) as_float(x)
+#define LOAD_HALF(p) vload_half(0, (GLOBAL const half *)(p))
+#define STORE_HALF(p, x) vstore_half_rte((x), 0, (GLOBAL half *)(p))
+#define ATOMIC_FIRST(p, value) atomic_cmpxchg((volatile GLOBAL gpu_int *)(p), 0, (value)) /* writes where 0 stands */
