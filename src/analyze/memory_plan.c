@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include "alloc/graph_allocator.h"
+#include "analyze/finding.h"
 #include "analyze/memory_impl.h"
 #include "sched_run/analyze.h"
 
@@ -129,8 +131,29 @@ static sr_status fill_chunks(const sr_layout *layout, sr_memory_buffer *buffer, 
 
 /* ---- memory that is handed on ---------------------------------------------------------------------------------- */
 
+static void hand_on(sr_memory_block *from, sr_memory_block *to) {
+    to->in_place_of = from->id;
+    from->taken_by = to->id;
+}
+
+/* Under a kept plan a node may come to lie where a source of it dies, though its own plan would not have it so. */
+static void link_by_chance(const sr_graph_view *view, sr_memory_buffer *buffer, const int32_t *block_of,
+                           sr_memory_block *block) {
+    const int n = sr_op_can_reuse(sr_view_op(view, block->id)) ? sr__id_n_src(view, block->id) : 0;
+    for (int j = 0; j < n && block->in_place_of < 0; j++) {
+        const int32_t source = sr__id_src(view, block->id, j);
+        const int32_t root = source >= 0 && !sr_view_is_extra(view, source) ? sr__root_of(view->graph, source) : source;
+        sr_memory_block *from = root >= 0 && block_of[root] >= 0 ? &buffer->blocks[block_of[root]] : NULL;
+        if (from != NULL && from != block && from->taken_by < 0 && from->last == block->first &&
+            from->chunk == block->chunk && from->offset == block->offset &&
+            sr_tensor_same_layout(sr_view_tensor(view, block->id), sr_view_tensor(view, root))) {
+            hand_on(from, block);
+        }
+    }
+}
+
 /* Under a kept plan a node may lie elsewhere than the source whose memory it would have taken over. */
-static void link_heirs(sr_memory_buffer *buffer, int32_t *block_of) {
+static void link_heirs(const sr_graph_view *view, sr_memory_buffer *buffer, int32_t *block_of) {
     for (int32_t i = 0; i < buffer->n_blocks; i++) {
         block_of[buffer->blocks[i].id] = i;
     }
@@ -139,9 +162,11 @@ static void link_heirs(sr_memory_buffer *buffer, int32_t *block_of) {
         const int32_t from = block->in_place_of >= 0 ? block_of[block->in_place_of] : -1;
         block->in_place_of = -1;
         if (from >= 0 && buffer->blocks[from].chunk == block->chunk && buffer->blocks[from].offset == block->offset) {
-            block->in_place_of = buffer->blocks[from].id;
-            buffer->blocks[from].taken_by = block->id;
+            hand_on(&buffer->blocks[from], block);
         }
+    }
+    for (int32_t i = 0; i < buffer->n_blocks; i++) {
+        link_by_chance(view, buffer, block_of, &buffer->blocks[i]);
     }
     for (int32_t i = 0; i < buffer->n_blocks; i++) {
         block_of[buffer->blocks[i].id] = -1;
@@ -218,7 +243,7 @@ static sr_status finish_buffers(const sr_layout *layout, sr_memory_plan *plan, s
     for (int i = 0; i < plan->n_buffers; i++) {
         sr_memory_buffer *buffer = &plan->buffers[i];
         qsort(buffer->blocks, (size_t)buffer->n_blocks, sizeof(*buffer->blocks), compare_blocks);
-        link_heirs(buffer, block_of);
+        link_heirs(&layout->view, buffer, block_of);
         SR_TRY(fill_chunks(layout, buffer, err));
         find_peak(buffer, changes, layout->view.n_nodes);
         SR_TRY(find_owners(buffer, err));
