@@ -16,6 +16,7 @@
 #define LOCAL_POINTER
 #define LOCAL_ARRAY __shared__
 #define CONSTANT static __device__ const
+#define CONSTANT_POINTER const
 #define BARRIER() __syncthreads()
 
 #define GPU_AXIS(v, d) ((d) == 0 ? (v).x : (d) == 1 ? (v).y : (v).z)

@@ -10,6 +10,7 @@
 #define LOCAL_POINTER __local             /* of a pointer to local memory */
 #define LOCAL_ARRAY __local               /* of an array in local memory; at the outermost level of a kernel */
 #define CONSTANT __constant               /* of a table at file level */
+#define CONSTANT_POINTER __constant const /* of a pointer to one */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
 #define LOCAL_ID(d) ((gpu_int)get_local_id(d))
