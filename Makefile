@@ -68,6 +68,15 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -c -o $@ $<
 
+# Text that becomes part of the library: FILE.embed is a string literal for an #include.
+$(BUILD)/%.embed: %
+	@mkdir -p $(@D)
+	$(call Q,GEN)sed -e 's|\\|&&|g' -e 's|["?]|\\&|g' -e 's|.*|"&\\n"|' $< > $@
+
+PAGE_PARTS := $(patsubst %,$(BUILD)/%.embed,$(wildcard src/report/page/*))
+$(BUILD)/src/report/report_html.o: CPPFLAGS += -I$(BUILD)/src
+$(BUILD)/src/report/report_html.o: $(PAGE_PARTS)
+
 $(BUILD)/libsched_run.a: $(LIB_OBJS)
 	@rm -f $@
 	$(call Q,LD)ar rcs $@ $^
@@ -136,10 +145,10 @@ fuzz-corpus: $(FUZZ_BINS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
+fuzz: $(PAGE_PARTS) ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
 	@for f in $(basename $(notdir $(FUZZ_SRCS))); do \
 	  mkdir -p build-fuzz/corpus/$$f; \
-	  clang -g -O1 -fsanitize=fuzzer,address,undefined $(CPPFLAGS) -std=c11 -pthread -o build-fuzz/$$f \
+	  clang -g -O1 -fsanitize=fuzzer,address,undefined $(CPPFLAGS) -I$(BUILD)/src -std=c11 -pthread -o build-fuzz/$$f \
 	    tests/fuzz/$$f.c $(LIB_SRCS) $(LIBS) || exit 1; \
 	  build-fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 build-fuzz/corpus/$$f \
 	    tests/fuzz/corpus/$${f#fuzz_} || exit 1; \

@@ -12,7 +12,7 @@ _sched_run() {
     done
     case $before in
         -f | --format)
-            COMPREPLY=($(compgen -W "text ggml json jsonl dot svg" -- "$word"))
+            COMPREPLY=($(compgen -W "text ggml json jsonl dot svg html" -- "$word"))
             return
             ;;
         --rules)

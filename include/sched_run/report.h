@@ -50,6 +50,7 @@ typedef struct sr_run_result {
     const sr_copies_row *copies;     /* numbers of copies side by side */
     int n_copies;
     const sr_reallocation *reallocation; /* NULL: not told */
+    const sr_trace *trace;           /* of its execution, for a timeline; NULL: none */
 } sr_run_result;
 
 /* Byte for byte what the reference prints with GGML_SCHED_DEBUG=level and its causes compiled in. */
@@ -110,6 +111,13 @@ SR_API sr_status sr_report_trace_end(sr_trace_report *report, sr_error *err);
 /* What changed when, of every run: a table and the moved nodes, or (json) one object. */
 SR_API sr_status sr_report_rules(const sr_description *description, const sr_rules_report *rules, bool json,
                                  sr_sink *sink, sr_error *err);
+/*
+ * A page that needs nothing else, by begin, the runs, end.  result->steps has it show histories and passes, memory and
+ * trace their pictures, the first of the explanations is opened.  history may be NULL.
+ */
+SR_API sr_status sr_report_html_begin(const sr_description *description, sr_sink *sink, sr_error *err);
+SR_API sr_status sr_report_html_run(const sr_run_result *result, sr_sink *sink, sr_error *err);
+SR_API sr_status sr_report_html_end(const sr_realloc_history *history, sr_sink *sink, sr_error *err);
 /* DOT: one digraph a run. */
 SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                sr_error *err);

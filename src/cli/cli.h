@@ -14,7 +14,9 @@
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-typedef enum cli_format { CLI_TEXT, CLI_GGML, CLI_JSON, CLI_JSONL, CLI_DOT, CLI_SVG, CLI_FORMAT_COUNT } cli_format;
+typedef enum cli_format {
+    CLI_TEXT, CLI_GGML, CLI_JSON, CLI_JSONL, CLI_DOT, CLI_SVG, CLI_HTML, CLI_FORMAT_COUNT
+} cli_format;
 
 typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli_color;
 

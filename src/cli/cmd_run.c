@@ -42,7 +42,7 @@ static void clear_progress(progress *p) {
 static bool shows_times(const cli_session *session) {
     const cli_format format = session->options->format;
     return session->reports && !session->options->quiet &&
-           (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL);
+           (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL || format == CLI_HTML);
 }
 
 sr_sched_params cli_sched_params(const cli_session *session) {
@@ -137,28 +137,27 @@ static void judge_error(cli_session *session, const sr_run *run, const sr_error 
     }
 }
 
-/* Where the time of the run went; the whole run encloses its execution in the trace. */
-static sr_status sum_up(cli_session *session, const sr_run *run, const sr_error *run_error, uint64_t begin,
-                        sr_trace_summary *times, sr_error *err) {
+/* Where the time of the run went. */
+static sr_status sum_up(cli_session *session, const sr_error *run_error, sr_trace_summary *times, sr_error *err) {
     const bool tells = run_error->status == SR_OK || run_error->status == SR_ABORTED;
     const sr_machine *machine = sr_description_machine(session->description);
-    sr_status status = SR_OK;
-    if (session->trace == NULL) {
+    if (session->trace == NULL || !shows_times(session) || !tells) {
         return SR_OK;
     }
-    if (shows_times(session) && tells) {
-        status = sr_trace_summarize(session->trace, machine->backends, machine->n_backends, times, err);
-    }
+    return sr_trace_summarize(session->trace, machine->backends, machine->n_backends, times, err);
+}
+
+/* The whole run encloses its execution in the trace; without a file for it, it is done with. */
+static void end_trace(cli_session *session, const sr_run *run, uint64_t begin) {
     char name[64];
     snprintf(name, sizeof(name), "run %d", run->index);
     const sr_trace_event event = {.kind = SR_TRACE_RUN, .name = name, .split = -1, .begin = begin,
                                   .end = sr_trace_now()};
-    if (session->trace_file != NULL) {
+    if (session->trace != NULL && session->trace_file != NULL) {
         sr_trace_add(session->trace, &event);
-    } else {
+    } else if (session->trace != NULL) {
         sr_trace_clear(session->trace);
     }
-    return status;
 }
 
 static sr_status report_run(cli_session *session, const sr_run *run, const sr_error *run_error,
@@ -166,7 +165,8 @@ static sr_status report_run(cli_session *session, const sr_run *run, const sr_er
     const sr_layout *layout = session->sched != NULL ? sr_sched_layout(session->sched) : NULL;
     sr_run_result result = {.run = run, .layout = layout, .error = run_error, .times = times,
                             .values = session->values.shown, .n_values = session->values.n_shown,
-                            .findings = cli_findings(session)};
+                            .findings = cli_findings(session),
+                            .trace = shows_times(session) ? session->trace : NULL};
     cli_insight_fill(session, &result);
     sr_status status = SR_OK;
     if (session->reports) {
@@ -192,9 +192,10 @@ static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err)
         run_error.status = cli_execute(session, run, &run_error);
     }
     judge_error(session, run, &run_error);
-    SR_TRY(sum_up(session, run, &run_error, begin, &times, err));
+    SR_TRY(sum_up(session, &run_error, &times, err));
     SR_TRY(cli_lint(session, run, &run_error, err));
     SR_TRY(report_run(session, run, &run_error, &times, err));
+    end_trace(session, run, begin);
 done:
     cli_values_clear(&session->values);
     cli_insight_clear(&session->insight);

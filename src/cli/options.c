@@ -57,7 +57,7 @@ const cli_option_info cli_option_table[] = {
     {OPTION_SIMULATE_MISSING, "simulate-missing", NULL, CLI_RUN | CLI_EXPAND, "simulate devices that are not there"},
     {'d', "debug", "LEVEL", CLI_RUN, "1: splits, 2: nodes too (default); 0: the summary alone"},
     {OPTION_REALLOC, "realloc", "LEVEL", CLI_RUN, "exit 1 on 1: an unexpected reallocation, 2: any"},
-    {'f', "format", "FORMAT", CLI_RUN, "text (default), ggml, json, jsonl, dot, svg"},
+    {'f', "format", "FORMAT", CLI_RUN, "text (default), ggml, json, jsonl, dot, svg, html"},
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
     {'o', "output", "FILE", CLI_RUN | CLI_EXPAND, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
@@ -74,7 +74,7 @@ const cli_option_info cli_option_table[] = {
 };
 const int cli_n_options = SR_COUNT(cli_option_table);
 
-const char *const cli_format_names[CLI_FORMAT_COUNT] = {"text", "ggml", "json", "jsonl", "dot", "svg"};
+const char *const cli_format_names[CLI_FORMAT_COUNT] = {"text", "ggml", "json", "jsonl", "dot", "svg", "html"};
 
 static const cli_option_info *option_by_id(int id) {
     for (int i = 0; i < cli_n_options; i++) {
@@ -382,13 +382,14 @@ static void fill_tables(const cli_command *command, getopt_tables *tables) {
 
 /* Values are part of the reports that people and programs read. */
 static bool shows_values(const cli_options *o) {
-    return (o->format == CLI_TEXT && (!o->check || o->format_given)) || o->format == CLI_JSON || o->format == CLI_JSONL;
+    return (o->format == CLI_TEXT && (!o->check || o->format_given)) || o->format == CLI_JSON ||
+           o->format == CLI_JSONL || o->format == CLI_HTML;
 }
 
 static bool check_combinations(const cli_options *o) {
     const struct { bool wrong; const char *message; } rules[] = {
         {o->compute && o->no_compute, "--compute and --no-compute exclude each other"},
-        {o->prints.n > 0 && !o->dump && !shows_values(o), "--print needs --format text, json or jsonl, or --dump"},
+        {o->prints.n > 0 && !o->dump && !shows_values(o), "--print needs --format text, json, jsonl or html, or --dump"},
         {(o->prints.n > 0 || o->dump || o->trace || o->compare) && o->no_compute,
          "--print, --dump, --trace and --compare need an execution, which --no-compute forbids"},
         {o->compare && (o->prints.n > 0 || o->dump || o->trace || o->check || o->lint || o->fail_on),
@@ -399,14 +400,15 @@ static bool check_combinations(const cli_options *o) {
         {o->rules_all && (o->compare || o->check || o->compute || o->trace || o->dump || o->prints.n > 0),
          "--rules all compares layouts: it does not go with --check, --compute, --compare, --print, --dump or --trace"},
         {o->rules_all && o->format != CLI_TEXT && o->format != CLI_JSON, "--rules all needs --format text or json"},
-        {o->explains.n > 0 && !shows_values(o), "--explain needs --format text, json or jsonl"},
-        {o->memory && !shows_values(o) && o->format != CLI_SVG, "--memory needs --format text, json, jsonl or svg"},
+        {o->explains.n > 0 && !shows_values(o), "--explain needs --format text, json, jsonl or html"},
+        {o->memory && !shows_values(o) && o->format != CLI_SVG, "--memory needs --format text, json, jsonl, svg or html"},
         {o->steps && !shows_values(o) && o->format != CLI_DOT && o->format != CLI_SVG,
-         "--steps needs --format text, json, jsonl, dot or svg"},
+         "--steps needs --format text, json, jsonl, dot, svg or html"},
         {o->memory && o->steps && o->format == CLI_SVG, "--memory and --steps are different drawings: choose one"},
         {o->n_copies_list > 1 && !o->memory, "several --copies are for --memory, which compares them"},
         {o->compare && (o->explains.n > 0 || o->memory || o->steps),
          "--compare does not go with --explain, --memory or --steps"},
+        {o->format == CLI_HTML && o->files.n > 1, "--format html is a page of one description"},
         {!o->compare && (o->nmse > 0.0 || o->drift), "--nmse and --drift are for --compare"},
     };
     for (int i = 0; i < SR_COUNT(rules); i++) {
@@ -441,6 +443,10 @@ bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli
         if (!add_text(&options->files, argv[i])) {
             return false;
         }
+    }
+    if (options->format == CLI_HTML) { /* a page has all that there is to show */
+        options->memory = true;
+        options->steps = true;
     }
     return check_combinations(options);
 }

@@ -7,7 +7,8 @@
 
 static bool writes_words(const cli_session *session) {
     const cli_format format = session->options->format;
-    return session->reports && (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL);
+    return session->reports && (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL ||
+                                format == CLI_HTML);
 }
 
 static bool is_all(const cli_session *session, const char *text) {

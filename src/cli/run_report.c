@@ -143,6 +143,8 @@ sr_status cli_report_begin(cli_report *report, const sr_description *description
     case CLI_JSON:
     case CLI_JSONL:
         return sr_report_json_begin(description, options->format == CLI_JSONL, sink, err);
+    case CLI_HTML:
+        return sr_report_html_begin(description, sink, err);
     default:
         return SR_OK;
     }
@@ -161,6 +163,8 @@ sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_err
     case CLI_DOT:
     case CLI_SVG:
         return draw_all(report, result, err);
+    case CLI_HTML:
+        return sr_report_html_run(result, report->sink, err);
     default:
         return sr__fail(err, SR_INTERNAL, "unknown format");
     }
@@ -178,6 +182,8 @@ sr_status cli_report_end(cli_report *report, sr_error *err) {
     sr_status status = SR_OK;
     if (report->options->format == CLI_JSON || report->options->format == CLI_JSONL) {
         status = sr_report_json_end(report->history, report->options->format == CLI_JSONL, report->sink, err);
+    } else if (report->options->format == CLI_HTML) {
+        status = sr_report_html_end(report->history, report->sink, err);
     } else if (report->options->format == CLI_TEXT && report->history != NULL) {
         status = sr_report_text_end(report->history, report->description, &report->text, report->sink, err);
     } else if (report->options->format == CLI_SVG && report->pages.length > 0) {

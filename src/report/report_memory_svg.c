@@ -36,25 +36,9 @@ typedef struct panel {
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-static void put_escaped(sr__str *s, const char *text) {
-    sr__str safe = {0};
-    sr__put_name(&safe, text);
-    for (const char *p = sr__str_text(&safe); *p != '\0'; p++) {
-        switch (*p) {
-        case '&': sr__str_puts(s, "&amp;"); break;
-        case '<': sr__str_puts(s, "&lt;"); break;
-        case '>': sr__str_puts(s, "&gt;"); break;
-        case '"': sr__str_puts(s, "&quot;"); break;
-        default: sr__str_append(s, p, 1); break;
-        }
-    }
-    s->failed |= safe.failed;
-    sr__str_free(&safe);
-}
-
 static void put_label(sr__str *s, double x, double y, const char *anchor, int size, const char *text) {
     sr__str_printf(s, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\">", x, y, anchor, size);
-    put_escaped(s, text);
+    sr__put_escaped(s, text);
     sr__str_puts(s, "</text>\n");
 }
 
@@ -130,7 +114,7 @@ static void put_splits(const panel *p) {
         const double x = x_of(p, begin), width = x_of(p, end) - x;
         sr__str_printf(p->s,
                        "<g><title>split %d  ", (int)i);
-        put_escaped(p->s, sr__backend_name(layout, layout->splits[i].backend));
+        sr__put_escaped(p->s, sr__backend_name(layout, layout->splits[i].backend));
         sr__str_printf(p->s, "  nodes %d-%d</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"9\" fill=\"%s\" "
                              "stroke=\"%s\" stroke-width=\"0.6\"/></g>\n",
                        (int)layout->splits[i].start, (int)layout->splits[i].end - 1, x, p->top + PLOT_HEIGHT + 3, width,
@@ -157,7 +141,7 @@ static void put_block_title(const panel *p, const sr_memory_block *block) {
         if (end != NULL) {
             *end++ = '\0';
         }
-        put_escaped(p->s, line);
+        sr__put_escaped(p->s, line);
         sr__str_puts(p->s, end != NULL ? "\n" : "");
         line = end;
     }

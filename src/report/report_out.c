@@ -87,6 +87,22 @@ void sr__put_name(sr__str *s, const char *name) {
     sr__str_puts(s, plain);
 }
 
+void sr__put_escaped(sr__str *s, const char *text) {
+    sr__str safe = {0};
+    sr__put_name(&safe, text);
+    for (const char *p = sr__str_text(&safe); *p != '\0'; p++) {
+        switch (*p) {
+        case '&': sr__str_puts(s, "&amp;"); break;
+        case '<': sr__str_puts(s, "&lt;"); break;
+        case '>': sr__str_puts(s, "&gt;"); break;
+        case '"': sr__str_puts(s, "&quot;"); break;
+        default: sr__str_append(s, p, 1); break;
+        }
+    }
+    s->failed |= safe.failed;
+    sr__str_free(&safe);
+}
+
 int sr__name_width(const char *name) {
     size_t left = strlen(name);
     int width = 0;

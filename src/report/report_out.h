@@ -32,6 +32,8 @@ sr_status sr__out_end(sr__out *out, sr_error *err);
 int sr__utf8_length(const char *p, size_t n);
 /* Appends a name for a terminal or a page: control characters and bytes that are no UTF-8 as \xNN. */
 void sr__put_name(sr__str *s, const char *name);
+/* The same within HTML or XML, also between quotes. */
+void sr__put_escaped(sr__str *s, const char *text);
 /* Columns that sr__put_name fills. */
 int sr__name_width(const char *name);
 /* The name in at least `width` columns, to the left or to the right; never cut. */

@@ -1,0 +1,103 @@
+/* dom.js - elements from data.  Texts become text nodes and nothing else: no markup is ever made of them. */
+
+/* el('td.number', {title: 'x'}, 'text', element, ...): null and undefined are left out. */
+function el(spec, attributes, ...children) {
+  const [tag, ...classes] = spec.split('.');
+  const e = document.createElement(tag);
+  return dress(e, classes, attributes, children);
+}
+
+const drawing = document.getElementById('drawing');
+
+/* The same within a drawing; the namespace is that of the drawing in the page. */
+function draw(spec, attributes, ...children) {
+  const [tag, ...classes] = spec.split('.');
+  return dress(document.createElementNS(drawing.namespaceURI, tag), classes, attributes, children);
+}
+
+function dress(e, classes, attributes, children) {
+  if (classes.length > 0) { e.setAttribute('class', classes.join(' ')); }
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) { continue; }
+    if (key.startsWith('on')) {
+      e.addEventListener(key.slice(2), value);
+    } else {
+      e.setAttribute(key, value === true ? '' : value);
+    }
+  }
+  add(e, children);
+  return e;
+}
+
+function add(e, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) {
+      add(e, child);
+    } else if (child !== null && child !== undefined && child !== '') {
+      e.append(child.nodeType !== undefined ? child : shown(child));
+    }
+  }
+}
+
+const byId = (id) => document.getElementById(id);
+
+/* A name out of the file keeps its direction to itself. */
+const nameOf = (text) => el('bdi', null, text);
+const chip = (b) => el('span.chip.' + hue(b), null, nameOf(backendName(b)));
+const chipOf = (name) => el('span.chip.' + hueOf(name), null, nameOf(name));
+
+/* A table: columns are ['head', 'class']; rows are arrays of cells. */
+function table(caption, columns, rows) {
+  return el('div.scroll', null, el('table', null, el('caption.unseen', null, caption),
+    el('thead', null, el('tr', null, columns.map(([head, c]) => el('th' + (c ? '.' + c : ''), { scope: 'col' }, head)))),
+    el('tbody', null, rows.map((row) => el('tr', null, row.map((cell, i) => el('td' + (columns[i][1] ? '.' + columns[i][1] : ''), null, cell)))))));
+}
+
+/* Long lists are shown in parts: make(i) gives an element; what is left waits behind a button. */
+function inParts(parent, n, part, make, noun) {
+  let done = 0;
+  const more = el('button.more', { type: 'button' });
+  const grow = (to) => {
+    const fresh = document.createDocumentFragment();
+    const first = done;
+    for (; done < Math.min(to, n); done++) { fresh.append(make(done)); }
+    parent.append(fresh);
+    more.textContent = 'Show ' + Math.min(part, n - done) + ' more of ' + count(n - done, noun);
+    more.hidden = done >= n;
+    return parent.children[first];
+  };
+  more.addEventListener('click', () => {
+    const first = grow(done + part);
+    const target = first && (first.matches('[tabindex],button') ? first : first.querySelector('button,[tabindex]'));
+    if (target) { target.focus(); }
+  });
+  grow(part);
+  return { more, upTo: (i) => { if (i >= done) { grow(Math.ceil((i + 1) / part) * part); } } };
+}
+
+/* One stop for the tab key in a group; arrow keys move within it. */
+function roving(group, selector, keys) {
+  const items = () => Array.from(group.querySelectorAll(selector)).filter((e) => e.getClientRects().length > 0);
+  const stop = (e) => {
+    group.querySelectorAll(selector + '[tabindex="0"]').forEach((other) => other.setAttribute('tabindex', '-1'));
+    e.setAttribute('tabindex', '0');
+  };
+  const first = group.querySelector(selector);
+  if (first) { stop(first); }
+  group.addEventListener('focusin', (event) => {
+    const item = event.target.closest(selector);
+    if (item && group.contains(item)) { stop(item); }
+  });
+  group.addEventListener('keydown', (event) => {
+    const item = event.target.closest(selector);
+    const step = { [keys[0]]: -1, [keys[1]]: 1, Home: -Infinity, End: Infinity, PageUp: -10, PageDown: 10 }[event.key];
+    if (!item || step === undefined || event.altKey || event.ctrlKey || event.metaKey) { return; }
+    const all = items();
+    const to = Math.max(0, Math.min(all.length - 1, all.indexOf(item) + step));
+    event.preventDefault();
+    all[to].focus();
+    all[to].scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  });
+}
+
+const say = (text) => { byId('said').textContent = shown(text); };
