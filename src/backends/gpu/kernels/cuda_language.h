@@ -18,6 +18,7 @@
 #define CONSTANT static __device__ const
 #define CONSTANT_POINTER const
 #define BARRIER() __syncthreads()
+#define BARRIER_GLOBAL() __syncthreads()
 
 #define GPU_AXIS(v, d) ((d) == 0 ? (v).x : (d) == 1 ? (v).y : (v).z)
 #define LOCAL_ID(d) ((gpu_int)GPU_AXIS(threadIdx, d))
@@ -36,5 +37,7 @@ typedef unsigned int gpu_uint;
 #define LOAD_HALF(p) __half2float(*(const __half *)(p))
 #define STORE_HALF(p, x) (*(__half *)(p) = __float2half_rn(x))
 #define ATOMIC_FIRST(p, value) atomicCAS((int *)(p), 0, (value))
+#define PRODUCT(a, b) __fmul_rn((a), (b))
+#define ROUND_HALF(x) __half2float(__float2half_rn(x))
 
 #endif

@@ -8,6 +8,51 @@
 
 /* One a line, so that a change touches its own line. */
 #define SR_GPU_KERNELS(X) \
-    X(gpu_binary)
+    X(gpu_binary) \
+    X(gpu_add_id) \
+    X(gpu_unary) \
+    X(gpu_glu) \
+    X(gpu_norm) \
+    X(gpu_group_norm) \
+    X(gpu_rms_norm_back) \
+    X(gpu_soft_max) \
+    X(gpu_soft_max_back) \
+    X(gpu_triangle) \
+    X(gpu_rope) \
+    X(gpu_copy_units) \
+    X(gpu_convert) \
+    X(gpu_concat) \
+    X(gpu_repeat) \
+    X(gpu_repeat_back) \
+    X(gpu_accumulate) \
+    X(gpu_quantize) \
+    X(gpu_dequantize) \
+    X(gpu_get_rows) \
+    X(gpu_set_rows) \
+    X(gpu_get_rows_back) \
+    X(gpu_sum) \
+    X(gpu_count_equal) \
+    X(gpu_sum_counts) \
+    X(gpu_sum_rows) \
+    X(gpu_cumsum) \
+    X(gpu_argmax) \
+    X(gpu_argsort) \
+    X(gpu_top_k) \
+    X(gpu_im2col) \
+    X(gpu_im2col_back) \
+    X(gpu_conv) \
+    X(gpu_conv_depthwise) \
+    X(gpu_conv_transpose) \
+    X(gpu_pool) \
+    X(gpu_pool_back) \
+    X(gpu_upscale) \
+    X(gpu_pad) \
+    X(gpu_arange) \
+    X(gpu_timestep_embedding) \
+    X(gpu_ssm_conv) \
+    X(gpu_ssm_scan) \
+    X(gpu_wkv6) \
+    X(gpu_wkv7) \
+    X(gpu_delta_net)
 
 #endif

@@ -12,6 +12,7 @@
 #define CONSTANT __constant               /* of a table at file level */
 #define CONSTANT_POINTER __constant const /* of a pointer to one */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_GLOBAL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE) /* within a group */
 
 #define LOCAL_ID(d) ((gpu_int)get_local_id(d))
 #define LOCAL_SIZE(d) ((gpu_int)get_local_size(d))
@@ -30,3 +31,16 @@ typedef uint gpu_uint;
 #define LOAD_HALF(p) vload_half(0, (GLOBAL const half *)(p))
 #define STORE_HALF(p, x) vstore_half_rte((x), 0, (GLOBAL half *)(p))
 #define ATOMIC_FIRST(p, value) atomic_cmpxchg((volatile GLOBAL gpu_int *)(p), 0, (value)) /* writes where 0 stands */
+
+/* The product rounded by itself: never part of a fused multiply-add. */
+static inline float PRODUCT(float a, float b) {
+#pragma OPENCL FP_CONTRACT OFF
+    return a * b;
+}
+
+/* To f16 and back. */
+static inline float ROUND_HALF(float x) {
+    ushort bits;
+    vstore_half_rte(x, 0, (half *)&bits);
+    return vload_half(0, (const half *)&bits);
+}

@@ -14,6 +14,10 @@
     ((name##_memory) + (name).offset + (i0) * (name).nb[0] + (i1) * (name).nb[1] + (i2) * (name).nb[2] + \
      (i3) * (name).nb[3])
 
+/* The two parameters by which a kernel reports wrong data (sr__gpu_fault_place), and the report. */
+#define FAULT GLOBAL gpu_byte *fault_memory, const gpu_int fault_number
+#define RAISE_FAULT() ((void)ATOMIC_FIRST(fault_memory, fault_number))
+
 enum { GPU_F32 = 0, GPU_F16 = 1, GPU_I8 = 24, GPU_I16 = 25, GPU_I32 = 26, GPU_I64 = 27, GPU_BF16 = 30 };
 
 DEVICE float load_bf16(GLOBAL const gpu_byte *p) {
@@ -38,12 +42,17 @@ DEVICE float load_element(gpu_int type, GLOBAL const gpu_byte *p) {
     }
 }
 
+/* Toward zero; what has no place, and NaN, becomes the least. */
+DEVICE gpu_int whole_number(float x) {
+    return x > -2147483648.0f && x < 2147483648.0f ? (gpu_int)x : (gpu_int)0x80000000u;
+}
+
 DEVICE void store_element(gpu_int type, GLOBAL gpu_byte *p, float x) {
     switch (type) {
     case GPU_F32: *(GLOBAL float *)p = x; break;
     case GPU_F16: STORE_HALF(p, x); break;
     case GPU_BF16: store_bf16(p, x); break;
-    case GPU_I32: *(GLOBAL gpu_int *)p = (gpu_int)x; break;
+    case GPU_I32: *(GLOBAL gpu_int *)p = whole_number(x); break;
     default: break;
     }
 }

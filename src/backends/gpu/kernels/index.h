@@ -1,0 +1,109 @@
+/*
+ * index.h - which elements or rows a work-item works on, and sums over a group.
+ *
+ * Layer: backends.  Kernel code.  Work is laid over dimension 0 of the launch only (CUDA has few groups in the others);
+ * who has more work than items or groups goes on by their number.
+ */
+#ifndef SR_GPU_INDEX_H
+#define SR_GPU_INDEX_H
+
+/* Of n pieces, those of this work-item; of n pieces, those of this group; of n elements, those of this item of a group. */
+#define EACH_ITEM(i, n) for (gpu_long i = GLOBAL_ID(0); i < (n); i += GLOBAL_SIZE(0))
+#define EACH_GROUP(r, n) for (gpu_long r = GROUP_ID(0); r < (n); r += GROUP_COUNT(0))
+#define EACH_IN_GROUP(i, n) for (gpu_long i = LOCAL_ID(0); i < (n); i += LOCAL_SIZE(0))
+
+#define N_ROWS(t) ((t).ne[1] * (t).ne[2] * (t).ne[3])
+#define N_ELEMENTS(t) ((t).ne[0] * N_ROWS(t))
+
+typedef struct gpu_index {
+    gpu_long i0, i1, i2, i3;
+} gpu_index;
+
+/* Of numbers that are not negative; most are small, and a division of 32 bits is far quicker. */
+DEVICE gpu_long quotient(gpu_long a, gpu_long b) {
+    return ((a | b) >> 31) == 0 ? (gpu_long)((gpu_uint)a / (gpu_uint)b) : a / b;
+}
+
+DEVICE gpu_long wrapped(gpu_long i, gpu_long n) { return i < n ? i : i - quotient(i, n) * n; }
+
+/* Element i of extents n0, n1, n2 and any fourth, counted with dimension 0 fastest. */
+DEVICE gpu_index index_of(gpu_long i, gpu_long n0, gpu_long n1, gpu_long n2) {
+    gpu_index at = {i, 0, 0, 0};
+    if (i >= n0) {
+        at.i1 = quotient(i, n0);
+        at.i0 = i - at.i1 * n0;
+        if (at.i1 >= n1) {
+            at.i2 = quotient(at.i1, n1);
+            at.i1 -= at.i2 * n1;
+            if (at.i2 >= n2) {
+                at.i3 = quotient(at.i2, n2);
+                at.i2 -= at.i3 * n2;
+            }
+        }
+    }
+    return at;
+}
+
+#define INDEX_IN(t, i) index_of((i), (t).ne[0], (t).ne[1], (t).ne[2])
+#define ROW_IN(t, r) index_of((r), 1, (t).ne[1], (t).ne[2]) /* i0 is 0 */
+#define ELEMENT_AT(name, at) ELEMENT(name, (at).i0, (at).i1, (at).i2, (at).i3)
+#define ROW_AT(name, at) ELEMENT(name, 0, (at).i1, (at).i2, (at).i3)
+
+/* The float of a parameter word. */
+#define WORD_FLOAT(params, k) BITS_FLOAT((gpu_uint)(params).word[k])
+#define GPU_INFINITY BITS_FLOAT(0x7f800000u)
+
+/* The quotient to the nearest; OpenCL's own may be off by a few units in the last place. */
+DEVICE float exact_quotient(float a, float b) {
+    const float q = a / b;
+    const float better = fma(fma(-q, b, a), 1.0f / b, q);
+    return better - better == 0.0f ? better : q; /* infinities and NaN stay as they are */
+}
+
+/*
+ * One value an item, GPU_GROUP places of local memory, a group of a power of two: the sum or the largest of all, for
+ * all.  The order depends on the size of the group alone.
+ */
+DEVICE float group_sum(LOCAL_POINTER float *part, float value) {
+    const gpu_int at = LOCAL_ID(0);
+    BARRIER(); /* somebody may still read the last result */
+    part[at] = value;
+    BARRIER();
+    for (gpu_int half_size = LOCAL_SIZE(0) / 2; half_size > 0; half_size /= 2) {
+        if (at < half_size) {
+            part[at] += part[at + half_size];
+        }
+        BARRIER();
+    }
+    return part[0];
+}
+
+DEVICE float group_max(LOCAL_POINTER float *part, float value) {
+    const gpu_int at = LOCAL_ID(0);
+    BARRIER();
+    part[at] = value;
+    BARRIER();
+    for (gpu_int half_size = LOCAL_SIZE(0) / 2; half_size > 0; half_size /= 2) {
+        if (at < half_size) {
+            part[at] = part[at + half_size] > part[at] ? part[at + half_size] : part[at];
+        }
+        BARRIER();
+    }
+    return part[0];
+}
+
+DEVICE gpu_long group_max_long(LOCAL_POINTER gpu_long *part, gpu_long value) {
+    const gpu_int at = LOCAL_ID(0);
+    BARRIER();
+    part[at] = value;
+    BARRIER();
+    for (gpu_int half_size = LOCAL_SIZE(0) / 2; half_size > 0; half_size /= 2) {
+        if (at < half_size) {
+            part[at] = part[at + half_size] > part[at] ? part[at + half_size] : part[at];
+        }
+        BARRIER();
+    }
+    return part[0];
+}
+
+#endif
