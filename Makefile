@@ -10,8 +10,8 @@ WERROR  ?= -Werror
 PKG_CONFIG ?= pkg-config
 
 # Debian packages: what the tool needs, what the tests need besides.
-DEPS_TOOL := gcc libc6-dev make pkg-config libcjson-dev graphviz libopenblas-dev
-DEPS_TEST := libcmocka-dev valgrind
+DEPS_TOOL := gcc libc6-dev make pkg-config libcjson-dev graphviz libopenblas-dev ocl-icd-opencl-dev opencl-headers
+DEPS_TEST := libcmocka-dev valgrind pocl-opencl-icd
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
 BASE_CFLAGS = -std=c11 $(WARN) $(WERROR) -fvisibility=hidden -fPIC -pthread -MMD -MP
@@ -26,10 +26,18 @@ ifeq ($(BLAS),1)
 CPPFLAGS  += -DSR_HAVE_BLAS $(shell $(PKG_CONFIG) --cflags openblas)
 BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas)
 endif
+# Likewise the OpenCL backend: OPENCL=0, OPENCL=1.
+OPENCL ?= $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo 1 || echo 0)
+ifeq ($(OPENCL),1)
+CPPFLAGS    += -DSR_HAVE_OPENCL $(shell $(PKG_CONFIG) --cflags OpenCL)
+OPENCL_LIBS := $(shell $(PKG_CONFIG) --libs OpenCL)
+else
+UNUSED_SRCS += $(filter-out %/opencl_driver.c,$(wildcard src/backends/opencl/*.c))
+endif
 CPPFLAGS += $(CJSON_CFLAGS)
-LIBS = $(CJSON_LIBS) $(BLAS_LIBS) -lm -pthread
+LIBS = $(CJSON_LIBS) $(BLAS_LIBS) $(OPENCL_LIBS) -lm -pthread
 
-SRCS     := $(sort $(wildcard src/*/*.c src/backends/*/*.c))
+SRCS     := $(filter-out $(UNUSED_SRCS),$(sort $(wildcard src/*/*.c src/backends/*/*.c)))
 LIB_SRCS := $(filter-out src/cli/%,$(SRCS))
 CLI_SRCS := $(filter src/cli/%,$(SRCS))
 LIB_OBJS := $(LIB_SRCS:%.c=$(BUILD)/%.o)
@@ -68,14 +76,29 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -c -o $@ $<
 
-# Text that becomes part of the library: FILE.embed is a string literal for an #include.
+# Text that becomes part of the library: FILE.embed is a string literal for an #include.  The file may be a built one.
+EMBED = sed -e 's|\\|&&|g' -e 's|["?]|\\&|g' -e 's|.*|"&\\n"|' $< > $@
 $(BUILD)/%.embed: %
 	@mkdir -p $(@D)
-	$(call Q,GEN)sed -e 's|\\|&&|g' -e 's|["?]|\\&|g' -e 's|.*|"&\\n"|' $< > $@
+	$(call Q,GEN)$(EMBED)
+
+$(BUILD)/%.embed: $(BUILD)/%
+	$(call Q,GEN)$(EMBED)
 
 PAGE_PARTS := $(patsubst %,$(BUILD)/%.embed,$(wildcard src/report/page/*))
 $(BUILD)/src/report/report_html.o: CPPFLAGS += -I$(BUILD)/src
 $(BUILD)/src/report/report_html.o: $(PAGE_PARTS)
+
+# The OpenCL program: its language, then the kernel files in the order of all_kernels.h.
+KERNELS := src/backends/gpu/kernels
+KERNEL_FILES := $(KERNELS)/opencl_language.h $(KERNELS)/gpu_types.h \
+  $(addprefix src/,$(shell sed -n 's/^.include "\(.*\)"/\1/p' $(KERNELS)/all_kernels.h))
+KERNEL_TEXT := $(BUILD)/src/backends/opencl/kernels.cl
+$(KERNEL_TEXT): $(KERNEL_FILES) $(KERNELS)/all_kernels.h
+	@mkdir -p $(@D)
+	$(call Q,GEN)sed '/^.include "/d' $(KERNEL_FILES) > $@
+$(BUILD)/src/backends/opencl/opencl_program.o: CPPFLAGS += -I$(BUILD)/src
+$(BUILD)/src/backends/opencl/opencl_program.o: $(KERNEL_TEXT).embed
 
 $(BUILD)/libsched_run.a: $(LIB_OBJS)
 	@rm -f $@
@@ -145,7 +168,7 @@ fuzz-corpus: $(FUZZ_BINS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: $(PAGE_PARTS) ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
+fuzz: $(PAGE_PARTS) $(KERNEL_TEXT).embed ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
 	@for f in $(basename $(notdir $(FUZZ_SRCS))); do \
 	  mkdir -p build-fuzz/corpus/$$f; \
 	  clang -g -O1 -fsanitize=fuzzer,address,undefined $(CPPFLAGS) -I$(BUILD)/src -std=c11 -pthread -o build-fuzz/$$f \

@@ -10,6 +10,7 @@ const sr_driver *const *sr_drivers(void) {
         &sr__driver_cpu,
         &sr__driver_sim,
         &sr__driver_blas,
+        &sr__driver_opencl,
         &sr__driver_null,
         NULL,
     };

@@ -89,13 +89,13 @@ struct sr__gpu_runtime {
 
     /* size > 0. *out_memory stays NULL where there is not enough: SR_ALLOCATION, without details (gpu_buffer.c adds). */
     sr_status (*memory_new)(sr__gpu_device *device, size_t size, sr__gpu_memory **out_memory, sr_error *err);
-    void (*memory_free)(sr__gpu_memory *memory);
+    void (*memory_free)(sr__gpu_memory *memory); /* what is queued may still use it */
     /* Pinned host memory of the device's driver; both NULL: it has none. */
     sr_status (*host_memory_new)(sr__gpu_device *device, size_t size, void **out_memory, sr_error *err);
     void (*host_memory_free)(sr__gpu_device *device, void *memory);
 
     sr_status (*stream_new)(sr__gpu_device *device, sr__gpu_stream **out_stream, sr_error *err);
-    void (*stream_free)(sr__gpu_stream *stream); /* waits for it */
+    void (*stream_free)(sr__gpu_stream *stream); /* waits for it; sr__gpu_stream_end came before */
     sr_status (*stream_synchronize)(sr__gpu_stream *stream, sr_error *err);
     /* data may be overwritten as soon as it returns. */
     sr_status (*write)(sr__gpu_stream *stream, sr__gpu_memory *memory, size_t offset, const void *data, size_t size,
@@ -105,7 +105,9 @@ struct sr__gpu_runtime {
                       sr_error *err);
     sr_status (*fill)(sr__gpu_stream *stream, sr__gpu_memory *memory, uint8_t value, size_t offset, size_t size,
                       sr_error *err);
-    /* Both of this language; *done = false: these two devices cannot.  Ranges of one memory may overlap. */
+    /* What was queued begins now, if it has not yet; NULL: it does by itself. */
+    sr_status (*stream_flush)(sr__gpu_stream *stream, sr_error *err);
+    /* Both of this language; *done = false: these two devices cannot.  Ranges of one memory do not overlap. */
     sr_status (*copy)(sr__gpu_stream *stream, sr__gpu_memory *dst, size_t dst_offset, sr__gpu_memory *src,
                       size_t src_offset, size_t size, bool *done, sr_error *err);
     sr_status (*launch)(sr__gpu_stream *stream, const sr__gpu_launch *launch, sr_error *err);
@@ -128,6 +130,8 @@ sr_status sr__gpu_device_new(const sr__gpu_runtime *runtime, int index, const sr
                              sr_error *err);
 /* Memory of this language in which storage lies; NULL for another's. */
 sr__gpu_memory *sr__gpu_storage_memory(const sr__gpu_runtime *runtime, const sr_storage *storage);
+/* Waits for the stream and frees it with its scratch and faults. */
+void sr__gpu_stream_end(sr__gpu_stream *stream);
 /* At least size bytes that nobody else uses until the next call for this stream; contents are undefined. */
 sr_status sr__gpu_scratch(sr__gpu_stream *stream, size_t size, sr__gpu_memory **out_memory, sr_error *err);
 

@@ -12,6 +12,8 @@
 static inline sr__gpu_launch sr__gpu_launch_of(sr__gpu_kernel kernel, size_t n) {
     return (sr__gpu_launch){.kernel = kernel, .groups = {1, 1, 1}, .group = {n, 1, 1}};
 }
+/* One GLOBAL pointer; memory may be NULL. */
+void sr__gpu_add_memory(sr__gpu_launch *launch, sr__gpu_memory *memory);
 /* What OPERAND(name) declares in the kernel. */
 void sr__gpu_add_operand(sr__gpu_launch *launch, const gpu_tensor *place, sr__gpu_memory *memory);
 void sr__gpu_add_dst(sr__gpu_launch *launch, const sr__gpu_node *node);

@@ -1,0 +1,57 @@
+/*
+ * gpu_device.h - a device of a machine that has memory and kernels of its own, and its buffers.
+ *
+ * Layer: backends.  Internal to the folder gpu.
+ */
+#ifndef SR_GPU_DEVICE_H
+#define SR_GPU_DEVICE_H
+
+#include <pthread.h>
+
+#include "backends/gpu/gpu.h"
+
+/* One backend's device: several backends may each open the same device of the language. */
+typedef struct sr__gpu_own {
+    sr_device device;
+    sr_device_i iface;          /* with offload_op, events as the language has them */
+    sr_buffer_type type;
+    sr_buffer_type host_type;   /* pinned host memory, where the language has it */
+    char *name;                 /* "opencl:1" */
+    char *host_name;            /* of host_type */
+    sr__gpu_device *gpu;
+    int64_t offload_min_batch;  /* -1: never asks */
+    pthread_mutex_t lock;       /* of the stream for transfers that nobody queues */
+    sr__gpu_stream *transfers;
+} sr__gpu_own;
+
+/* Fill own->type and own->host_type. */
+void sr__gpu_types_init(sr__gpu_own *own, const char *name);
+/* The device that the memory of a buffer is of, NULL for any other buffer; its memory. */
+sr__gpu_own *sr__gpu_own_of_buffer(const sr_buffer *buffer);
+sr__gpu_memory *sr__gpu_buffer_memory(const sr_buffer *buffer);
+/* Copies between memories of one language, also within one and overlapping; *done = false: the language cannot. */
+sr_status sr__gpu_copy(sr__gpu_stream *stream, sr__gpu_memory *dst, size_t dst_offset, sr__gpu_memory *src,
+                       size_t src_offset, size_t size, bool *done, sr_error *err);
+
+/* gpu_backend.c */
+sr_status sr__gpu_init_backend(sr_device *device, sr_backend *backend, sr_error *err);
+
+/* gpu_events.c */
+sr_status sr__gpu_event_new(sr_device *device, sr_event **out_event, sr_error *err);
+void sr__gpu_event_free(sr_event *event);
+sr_status sr__gpu_event_synchronize(sr_event *event, sr_error *err);
+sr_status sr__gpu_event_record(sr_backend *backend, sr_event *event, sr_error *err);
+sr_status sr__gpu_event_wait(sr_backend *backend, sr_event *event, sr_error *err);
+
+/* A backend's queue. */
+typedef struct sr__gpu_backend {
+    sr__gpu_own *own;
+    sr__gpu_stream *stream;
+    sr__gpu_event *meeting;     /* for copies between two streams */
+    sr__gpu_event *marks[2];    /* how far the device has come in a long graph */
+} sr__gpu_backend;
+
+/* The backend behind the interface, or NULL for one of another kind. */
+sr__gpu_backend *sr__gpu_of_backend(const sr_backend *backend);
+
+#endif
