@@ -12,6 +12,7 @@
 
 #define KERNEL(name) extern "C" __global__ void name
 #define DEVICE static __device__ __forceinline__
+#define DEVICE_CALLED static __device__ __noinline__
 #define GLOBAL
 #define LOCAL_POINTER
 #define LOCAL_ARRAY __shared__
@@ -19,6 +20,7 @@
 #define CONSTANT_POINTER const
 #define BARRIER() __syncthreads()
 #define BARRIER_GLOBAL() __syncthreads()
+#define UNROLL _Pragma("unroll")
 
 #define GPU_AXIS(v, d) ((d) == 0 ? (v).x : (d) == 1 ? (v).y : (v).z)
 #define LOCAL_ID(d) ((gpu_int)GPU_AXIS(threadIdx, d))
@@ -36,6 +38,7 @@ typedef unsigned int gpu_uint;
 #define BITS_FLOAT(x) __uint_as_float(x)
 #define LOAD_HALF(p) __half2float(*(const __half *)(p))
 #define STORE_HALF(p, x) (*(__half *)(p) = __float2half_rn(x))
+#define ATOMIC_ADD(p, value) atomicAdd((p), (value))
 #define ATOMIC_FIRST(p, value) atomicCAS((int *)(p), 0, (value))
 #define PRODUCT(a, b) __fmul_rn((a), (b))
 #define ROUND_HALF(x) __half2float(__float2half_rn(x))

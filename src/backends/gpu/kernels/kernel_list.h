@@ -9,6 +9,14 @@
 /* One a line, so that a change touches its own line. */
 #define SR_GPU_KERNELS(X) \
     X(gpu_binary) \
+    X(gpu_round_columns) \
+    X(gpu_mul_mat_vec) \
+    X(gpu_mul_mat_tiles) \
+    X(gpu_sort_experts) \
+    X(gpu_hadamard) \
+    X(gpu_out_prod) \
+    X(gpu_flash_attn) \
+    X(gpu_flash_combine) \
     X(gpu_add_id) \
     X(gpu_unary) \
     X(gpu_glu) \

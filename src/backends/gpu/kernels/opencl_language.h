@@ -6,6 +6,7 @@
  */
 #define KERNEL(name) __kernel void name
 #define DEVICE static inline
+#define DEVICE_CALLED static               /* large, called from several places: not copied to each */
 #define GLOBAL __global
 #define LOCAL_POINTER __local             /* of a pointer to local memory */
 #define LOCAL_ARRAY __local               /* of an array in local memory; at the outermost level of a kernel */
@@ -13,6 +14,7 @@
 #define CONSTANT_POINTER __constant const /* of a pointer to one */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define BARRIER_GLOBAL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE) /* within a group */
+#define UNROLL _Pragma("unroll")          /* before a loop whose arrays belong in registers */
 
 #define LOCAL_ID(d) ((gpu_int)get_local_id(d))
 #define LOCAL_SIZE(d) ((gpu_int)get_local_size(d))
@@ -30,6 +32,7 @@ typedef uint gpu_uint;
 #define BITS_FLOAT(x) as_float(x)
 #define LOAD_HALF(p) vload_half(0, (GLOBAL const half *)(p))
 #define STORE_HALF(p, x) vstore_half_rte((x), 0, (GLOBAL half *)(p))
+#define ATOMIC_ADD(p, value) atomic_add((volatile GLOBAL gpu_int *)(p), (value)) /* returns what stood there */
 #define ATOMIC_FIRST(p, value) atomic_cmpxchg((volatile GLOBAL gpu_int *)(p), 0, (value)) /* writes where 0 stands */
 
 /* The product rounded by itself: never part of a fused multiply-add. */

@@ -25,12 +25,14 @@ DEVICE float load_bf16(GLOBAL const gpu_byte *p) {
 }
 
 /* To nearest, ties to even; a NaN stays one. */
-DEVICE void store_bf16(GLOBAL gpu_byte *p, float x) {
+DEVICE gpu_uint bf16_bits(float x) {
     const gpu_uint bits = FLOAT_BITS(x);
-    const gpu_uint rounded = (bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 64u
-                                                                : (bits + (0x7fffu + ((bits >> 16) & 1u))) >> 16;
-    *(GLOBAL gpu_ushort *)p = (gpu_ushort)rounded;
+    return (bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 64u : (bits + (0x7fffu + ((bits >> 16) & 1u))) >> 16;
 }
+
+DEVICE float round_bf16(float x) { return BITS_FLOAT(bf16_bits(x) << 16); }
+
+DEVICE void store_bf16(GLOBAL gpu_byte *p, float x) { *(GLOBAL gpu_ushort *)p = (gpu_ushort)bf16_bits(x); }
 
 DEVICE float load_element(gpu_int type, GLOBAL const gpu_byte *p) {
     switch (type) {
