@@ -201,8 +201,12 @@ typedef struct sr_backend_i {
     sr_status (*plan_compute)(sr_backend *backend, sr_graph_plan *plan, sr_error *err);
 } sr_backend_i;
 
-/* Public figures of a device, for estimates; 0: not given. */
-typedef struct sr_speed { double flops, memory_bandwidth, link_bandwidth, latency; } sr_speed;
+/*
+ * What a device sustains, for estimates and for simulated devices that are paced; 0: not given.  Operations and bytes a
+ * second, and seconds of latency that each op and each copy takes besides.  peer_bandwidth is that of direct copies
+ * between two such devices, where it is not the link's to the host.
+ */
+typedef struct sr_speed { double flops, memory_bandwidth, link_bandwidth, latency, peer_bandwidth; } sr_speed;
 
 struct sr_event { sr_device *device; void *context; };
 
@@ -311,6 +315,7 @@ typedef struct sr_backend_config {
     int n_alloc_extra;
     bool events, async;           /* sim: true, true */
     sr_speed speed;
+    bool paced;                   /* sim: it takes the time that its speed says, false */
     /* Faults, sim; -1: unset; moved.  An allocation fails that brings the bytes ever allocated above alloc_after; so do
      * a node that compute_op matches and the copy_nth transfer into or out of its memory, counting from 1. */
     struct {

@@ -8,6 +8,7 @@
 
 #include "analyze.h"
 #include "describe.h"
+#include "estimate.h"
 #include "explain.h"
 #include "memory_plan.h"
 #include "reallocation.h"
@@ -51,6 +52,9 @@ typedef struct sr_run_result {
     int n_copies;
     const sr_reallocation *reallocation; /* NULL: not told */
     const sr_trace *trace;           /* of its execution, for a timeline; NULL: none */
+    const sr_estimate *estimate;     /* NULL: not asked for */
+    const sr_offload_gain *gains;    /* beside it */
+    int n_gains;
 } sr_run_result;
 
 /* Byte for byte what the reference prints with GGML_SCHED_DEBUG=level and its causes compiled in. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "analyze/finding.h"
-#include "analyze/work.h"
+#include "graph/work.h"
 
 static const double SMALLEST_SHARE = 0.05;
 enum { FEWEST_SPLITS = 4, MOST_NAMES = 16 };

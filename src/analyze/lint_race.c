@@ -328,8 +328,9 @@ static bool on_task(void *user, const sr__task *task, const int32_t *known, cons
 }
 
 static bool walk(search *s, const sr_sched_params *params, phase p) {
+    static const sr__timeline_plan once = {0};
     s->phase = p;
-    return sr__timeline_walk(s->layout, params, on_task, s);
+    return sr__timeline_walk(s->layout, params, &once, on_task, s);
 }
 
 sr_status sr__lint_race(const sr_lint_input *input, sr_findings *findings, sr_error *err) {

@@ -5,6 +5,7 @@
  * one number for each queue: up to where they know it to be done.  Handing over a task passes the host's clock on,
  * waiting for a queue takes its clock over.
  */
+#include "analyze/finding.h"
 #include "analyze/link.h"
 #include "analyze/timeline.h"
 #include "base/base.h"
@@ -12,15 +13,17 @@
 typedef struct walk {
     const sr_layout *layout;
     const sr_sched_params *params;
+    const sr__timeline_plan *plan;
     sr__task_visitor visit;
     void *user;
     int n;              /* backends */
+    int batch;          /* being executed */
     bool *queues;       /* by backend */
     int32_t *issued;    /* by backend */
     int32_t *host;      /* clock of the host */
     int32_t *clocks;    /* by backend, n numbers each: of the last task in its queue */
-    int32_t *events;    /* by backend, n numbers each: where its event was recorded last */
-    bool *recorded;     /* by backend: it was, in this execution */
+    int32_t *events;    /* by backend and copy slot, n numbers each: where its event was recorded last */
+    bool *recorded;     /* by backend and copy slot: it was */
     int32_t *task;      /* clock of the task being made */
     int32_t ids;        /* of experts: what `used` was last worked out from, -1 */
     int64_t n_expert;
@@ -45,12 +48,18 @@ static bool has_event(const walk *w, int backend) {
     return w->layout->n_copies > 1 && w->layout->backends[backend]->device->iface->event_new != NULL;
 }
 
+/* Which event of the backend this execution uses. */
+static size_t event_of(const walk *w, int backend) {
+    const int n_copies = w->layout->n_copies;
+    return (size_t)backend * (size_t)n_copies + (size_t)((w->layout->cur_copy + w->batch) % n_copies);
+}
+
 /* Until the backend is done with what it last did in this copy slot. */
 static void wait_on_host(walk *w, int backend) {
     if (!has_event(w, backend)) {
         wait_for(w, backend);
-    } else if (w->recorded[backend]) {
-        merge(w->host, &w->events[backend * w->n], w->n);
+    } else if (w->recorded[event_of(w, backend)]) {
+        merge(w->host, &w->events[event_of(w, backend) * (size_t)w->n], w->n);
     }
 }
 
@@ -69,6 +78,7 @@ static void hand_over(walk *w, sr__task task, int backend, const int32_t *after)
         merge(w->task, after, w->n);
     }
     task.queue = w->queues[backend] ? backend : -1;
+    task.batch = w->batch;
     if (task.queue >= 0) {
         merge(w->task, &w->clocks[backend * w->n], w->n);
         task.number = ++w->issued[backend];
@@ -83,21 +93,23 @@ static void hand_over(walk *w, sr__task task, int backend, const int32_t *after)
 /* The host copies, with nothing of either side still queued as far as it has waited. */
 static void copy_now(walk *w, sr__task task) {
     task.queue = -1;
+    task.batch = w->batch;
     w->ok = w->ok && w->visit(w->user, &task, w->host, w->issued);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------------------------- */
 
-/* The split begins with MUL_MAT_ID over this input, whose weights are in host memory: only used experts are copied. */
-static const sr_tensor *experts_of(const walk *w, const sr_split *split, int32_t s, int32_t input, int32_t copy) {
-    const sr_graph_view *view = &w->layout->view;
-    const sr_buffer *buffer = view->storage[input].buffer;
-    if (!w->params->rules.used_experts_only || split->start == split->end || !buffer ||
+const sr_tensor *sr__experts_node(const sr_layout *layout, const sr_sched_params *params, int32_t split,
+                                  int32_t input) {
+    const sr_graph_view *view = &layout->view;
+    const sr_split *own = &layout->splits[split];
+    const sr_buffer *buffer = sr__home_buffer(layout->graph, layout->inputs[input]);
+    if (!params->rules.used_experts_only || own->start == own->end || !buffer ||
         buffer->usage != SR_USAGE_WEIGHTS || !buffer->type->is_host) {
         return NULL;
     }
-    const sr_tensor *node = sr_view_tensor(view, view->nodes[w->layout->split_nodes[s]]);
-    return node->op == SR_OP_MUL_MAT_ID && sr_view_src(view, node, 0) == copy ? node : NULL;
+    const sr_tensor *node = sr_view_tensor(view, view->nodes[layout->split_nodes[split]]);
+    return node->op == SR_OP_MUL_MAT_ID && sr_view_src(view, node, 0) == layout->input_copies[input] ? node : NULL;
 }
 
 /* The host reads the ids where they are, which it waits for; then it hands the experts over. */
@@ -131,7 +143,7 @@ static void copy_queued(walk *w, const sr_split *split, sr__task task) {
         hand_over(w, task, from, NULL);
         task.kind = SR__TASK_RECEIVE;
         hand_over(w, task, to, &w->clocks[from * w->n]);
-    } else if (from >= 0 && !w->queues[from] && w->queues[to]) {
+    } else if (from >= 0 && !w->queues[from] && w->queues[to] && !w->plan->host_fetches) {
         task.fetches = true;
         hand_over(w, task, to, NULL);
     } else {
@@ -153,7 +165,7 @@ static void copy_input(walk *w, const sr_split *split, int32_t s, int32_t k) {
         return;
     }
     wait_in_queue(w, split->backend);
-    const sr_tensor *node = experts_of(w, split, s, input, layout->input_copies[k]);
+    const sr_tensor *node = sr__experts_node(layout, w->params, s, k);
     if (node) {
         copy_experts(w, split, &task, node);
     } else {
@@ -173,28 +185,39 @@ static void run_split(walk *w, int32_t s) {
     }
     hand_over(w, (sr__task){.kind = SR__TASK_NODES, .split = s, .input = -1}, split->backend, NULL);
     if (split->n_inputs > 0 && has_event(w, split->backend)) {
-        const size_t row = (size_t)split->backend * (size_t)w->n;
-        memcpy(&w->events[row], w->queues[split->backend] ? &w->clocks[row] : w->host, (size_t)w->n * sizeof(*w->host));
-        w->recorded[split->backend] = true;
+        const size_t event = event_of(w, split->backend);
+        const int32_t *clock = w->queues[split->backend] ? &w->clocks[split->backend * w->n] : w->host;
+        memcpy(&w->events[event * (size_t)w->n], clock, (size_t)w->n * sizeof(*clock));
+        w->recorded[event] = true;
     }
 }
 
-bool sr__timeline_walk(const sr_layout *layout, const sr_sched_params *params, sr__task_visitor visit, void *user) {
-    const size_t n = (size_t)layout->n_backends;
-    walk w = {.layout = layout, .params = params, .visit = visit, .user = user, .n = layout->n_backends, .ids = -1};
+static void run_batch(walk *w, int batch) {
+    w->batch = batch;
+    w->ids = -1;
+    for (int32_t s = 0; s < w->layout->n_splits && w->ok; s++) {
+        run_split(w, s);
+    }
+}
+
+bool sr__timeline_walk(const sr_layout *layout, const sr_sched_params *params, const sr__timeline_plan *plan,
+                       sr__task_visitor visit, void *user) {
+    const size_t n = (size_t)layout->n_backends, n_events = n * (size_t)layout->n_copies;
+    walk w = {.layout = layout, .params = params, .plan = plan, .visit = visit, .user = user, .n = layout->n_backends};
     w.queues = sr__calloc(n, sizeof(*w.queues));
-    w.recorded = sr__calloc(n, sizeof(*w.recorded));
+    w.recorded = sr__calloc(n_events, sizeof(*w.recorded));
     w.issued = sr__calloc(n, sizeof(*w.issued));
     w.host = sr__calloc(n, sizeof(*w.host));
     w.task = sr__calloc(n, sizeof(*w.task));
     w.clocks = sr__calloc(n * n, sizeof(*w.clocks));
-    w.events = sr__calloc(n * n, sizeof(*w.events));
+    w.events = sr__calloc(n * n_events, sizeof(*w.events));
     w.ok = w.queues && w.recorded && w.issued && w.host && w.task && w.clocks && w.events;
     for (size_t b = 0; b < n && w.ok; b++) {
         w.queues[b] = sr__queues(layout->backends[b]);
     }
-    for (int32_t s = 0; s < layout->n_splits && w.ok; s++) {
-        run_split(&w, s);
+    const int n_batches = plan->n_batches > 0 ? plan->n_batches : 1;
+    for (int batch = 0; batch < n_batches && w.ok; batch++) {
+        run_batch(&w, batch);
     }
     sr__free(w.queues);
     sr__free(w.recorded);

@@ -19,6 +19,7 @@ typedef struct sr__task {
     sr__task_kind kind;
     int queue;        /* the backend in whose queue it runs; -1: the host runs it, or waits while it runs */
     int32_t number;   /* in its queue, from 1; of the host 0 */
+    int batch;        /* which execution, from 0 */
     int32_t split;
     int32_t input;    /* place in layout->inputs, -1 of nodes */
     bool fetches;     /* a device copies out of host memory: some queue that, others do it at once */
@@ -30,7 +31,17 @@ typedef struct sr__task {
  */
 typedef bool (*sr__task_visitor)(void *user, const sr__task *task, const int32_t *known, const int32_t *issued);
 
-/* One execution of an allocated layout, the queues empty at first.  false: out of memory, or the visitor ended it. */
-bool sr__timeline_walk(const sr_layout *layout, const sr_sched_params *params, sr__task_visitor visit, void *user);
+/* How a layout is executed.  Zero-initialised: once. */
+typedef struct sr__timeline_plan {
+    int n_batches;      /* executions one after another without a wait between them, each in the next copy slot; 0: 1 */
+    bool host_fetches;  /* host memory is copied into a device by the host, never in the device's queue */
+} sr__timeline_plan;
+
+/* Executions of an allocated layout, the queues empty at first.  false: out of memory, or the visitor ended it. */
+bool sr__timeline_walk(const sr_layout *layout, const sr_sched_params *params, const sr__timeline_plan *plan,
+                       sr__task_visitor visit, void *user);
+
+/* The node by which a split's input is weights of experts in host memory, of which only the used are copied; or NULL. */
+const sr_tensor *sr__experts_node(const sr_layout *layout, const sr_sched_params *params, int32_t split, int32_t input);
 
 #endif

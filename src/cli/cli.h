@@ -45,6 +45,8 @@ typedef struct cli_options {
     bool debug_given;
     int realloc_level;
     bool steps, memory;
+    bool estimate;
+    int batches;                 /* 0: one */
     cli_format format;
     bool format_given;
     bool unfold;

@@ -41,7 +41,7 @@ static void clear_progress(progress *p) {
 /* Times make every report another one: quiet ones do without. */
 static bool shows_times(const cli_session *session) {
     const cli_format format = session->options->format;
-    return session->reports && !session->options->quiet &&
+    return session->reports && !session->options->quiet && !session->options->estimate &&
            (format == CLI_TEXT || format == CLI_JSON || format == CLI_JSONL || format == CLI_HTML);
 }
 
@@ -77,7 +77,7 @@ static sr_status make_sched(cli_session *session, sr_error *err) {
     sr_status status;
     SR_TRY(sr_sched_new(machine->backends, NULL, machine->n_backends, &params, &session->sched, err));
     sr_sched_set_abort_callback(session->sched, cli_interrupted, NULL);
-    if (session->trace_file != NULL || shows_times(session)) {
+    if (session->trace_file != NULL || shows_times(session) || (options->estimate && options->format == CLI_HTML)) {
         SR_TRY(sr_trace_new(&session->trace, err));
         sr_sched_set_trace(session->sched, session->trace);
     }
@@ -153,10 +153,10 @@ static void end_trace(cli_session *session, const sr_run *run, uint64_t begin) {
     snprintf(name, sizeof(name), "run %d", run->index);
     const sr_trace_event event = {.kind = SR_TRACE_RUN, .name = name, .split = -1, .begin = begin,
                                   .end = sr_trace_now()};
-    if (session->trace != NULL && session->trace_file != NULL) {
-        sr_trace_add(session->trace, &event);
-    } else if (session->trace != NULL) {
+    if (session->trace != NULL && session->trace_file == NULL) {
         sr_trace_clear(session->trace);
+    } else if (session->trace != NULL && !session->options->estimate) {
+        sr_trace_add(session->trace, &event);
     }
 }
 
@@ -166,7 +166,7 @@ static sr_status report_run(cli_session *session, const sr_run *run, const sr_er
     sr_run_result result = {.run = run, .layout = layout, .error = run_error, .times = times,
                             .values = session->values.shown, .n_values = session->values.n_shown,
                             .findings = cli_findings(session),
-                            .trace = shows_times(session) ? session->trace : NULL};
+                            .trace = shows_times(session) || session->options->estimate ? session->trace : NULL};
     cli_insight_fill(session, &result);
     sr_status status = SR_OK;
     if (session->reports) {

@@ -18,7 +18,7 @@ typedef struct cli_values {
     sr_error error;        /* of the first that could not be read or written; status OK: none */
 } cli_values;
 
-/* What -e, --steps and -m show of the run at hand, and how its memory came to be. */
+/* What -e, --steps, -m and --estimate show of the run at hand, and how its memory came to be. */
 typedef struct cli_insight {
     sr_realloc_history *history;   /* of the scheduler's runs; NULL: nobody asks */
     sr_reallocation reallocation;
@@ -31,6 +31,10 @@ typedef struct cli_insight {
     bool has_memory;
     sr_copies_row *copies;
     int n_copies;
+    sr_estimate estimate;
+    bool has_estimate;
+    sr_offload_gain *gains;
+    int n_gains;
 } cli_insight;
 
 typedef struct cli_session {
@@ -48,6 +52,7 @@ typedef struct cli_session {
     sr_findings findings;        /* of the run at hand */
     sr_trace *trace;             /* NULL: nobody wants to know */
     sr_trace_report *trace_file; /* NULL without --trace */
+    uint64_t estimated;          /* --estimate: where in the trace's virtual time the next run begins */
     bool buffers_set;
     bool told_no_kernel;
     bool executed_any;
@@ -69,7 +74,7 @@ sr_status cli_lint(cli_session *session, const sr_run *run, const sr_error *run_
 /* The findings of the run at hand, or NULL where they were not looked for. */
 const sr_findings *cli_findings(const cli_session *session);
 
-/* ---- run_insight.c: --explain, --steps, --memory, reallocations ------------------------------------------------ */
+/* ---- run_insight.c: --explain, --steps, --memory, --estimate, reallocations ------------------------------------------- */
 
 /* Whether every tensor to be explained occurs in some run; if not, a message has told. */
 bool cli_insight_check(cli_session *session);

@@ -30,7 +30,9 @@ enum {
     OPTION_DRIFT,
     OPTION_STEPS,
     OPTION_RULES,
-    OPTION_FAIL_ON
+    OPTION_FAIL_ON,
+    OPTION_ESTIMATE,
+    OPTION_BATCHES
 };
 
 const cli_option_info cli_option_table[] = {
@@ -64,6 +66,8 @@ const cli_option_info cli_option_table[] = {
     {'e', "explain", "NODE", CLI_RUN, "why a tensor is where it is, and not elsewhere; may be repeated; 'all'"},
     {OPTION_STEPS, "steps", NULL, CLI_RUN, "show the graph pass by pass; with dot or svg a drawing each"},
     {'m', "memory", NULL, CLI_RUN, "what compute buffers hold, from when to when; with svg as a drawing"},
+    {OPTION_ESTIMATE, "estimate", NULL, CLI_RUN, "how long it would take by the backends' figures; executes nothing"},
+    {OPTION_BATCHES, "batches", "N", CLI_RUN, "--estimate: N batches one after another; default: 1"},
     {'l', "lint", NULL, CLI_RUN, "text: every finding, with what to try"},
     {OPTION_FAIL_ON, "fail-on", "KIND[,KIND]", CLI_RUN, "exit 1 on such a finding, or one of a severity; 'help' lists"},
     {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings, no times; with --check no output at all"},
@@ -269,6 +273,8 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case 'e': return add_text(&o->explains, value);
     case OPTION_STEPS: o->steps = true; return true;
     case 'm': o->memory = true; return true;
+    case OPTION_ESTIMATE: o->estimate = true; return true;
+    case OPTION_BATCHES: return read_number("--batches", value, 1, 100000, &o->batches);
     case OPTION_PARALLEL: o->copies = 4; return true;
     case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
     case OPTION_MAX_SPLIT_INPUTS: return read_number("--max-split-inputs", value, 1, INT_MAX, &o->max_split_inputs);
@@ -405,6 +411,11 @@ static bool check_combinations(const cli_options *o) {
         {o->steps && !shows_values(o) && o->format != CLI_DOT && o->format != CLI_SVG,
          "--steps needs --format text, json, jsonl, dot, svg or html"},
         {o->memory && o->steps && o->format == CLI_SVG, "--memory and --steps are different drawings: choose one"},
+        {o->estimate && o->compute, "--estimate executes nothing: it does not go with --compute"},
+        {o->estimate && (o->prints.n > 0 || o->dump || o->compare || o->rules_all),
+         "--estimate does not go with --print, --dump, --compare or --rules all"},
+        {o->estimate && !shows_values(o), "--estimate needs --format text, json, jsonl or html"},
+        {o->batches > 0 && !o->estimate, "--batches is for --estimate"},
         {o->n_copies_list > 1 && !o->memory, "several --copies are for --memory, which compares them"},
         {o->compare && (o->explains.n > 0 || o->memory || o->steps),
          "--compare does not go with --explain, --memory or --steps"},

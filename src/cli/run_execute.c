@@ -28,7 +28,7 @@ static bool expects_execution(const sr_run *run) {
 /* An op without a kernel turns execution off rather than failing, unless --compute asks for it. */
 static bool should_execute(cli_session *session, const sr_run *run) {
     const cli_options *options = session->options;
-    if (run->reserve || options->no_compute) {
+    if (run->reserve || options->no_compute || options->estimate) {
         return false;
     }
     if (options->compute) {

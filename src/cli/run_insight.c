@@ -1,5 +1,5 @@
 /*
- * run_insight.c - what --explain, --steps and --memory show of a run, and the story of its memory from run to run.
+ * run_insight.c - what --explain, --steps, --memory and --estimate show of a run, and the story of its memory from run to run.
  *
  * Layer: cli.
  */
@@ -114,6 +114,28 @@ static sr_status make_memory(cli_session *session, const sr_run *run, const sr_l
     return status == SR_OK && session->options->n_copies_list > 1 ? measure_copies(session, run, err) : status;
 }
 
+/* ---- estimates ------------------------------------------------------------------------------------------------- */
+
+static sr_status make_estimate(cli_session *session, const sr_run *run, const sr_layout *layout, sr_error *err) {
+    cli_insight *insight = &session->insight;
+    const int n_batches = session->options->batches > 0 ? session->options->batches : 1;
+    sr_status status = SR_OK;
+    if (!session->options->estimate || !sr_layout_has_splits(layout)) {
+        return SR_OK;
+    }
+    SR_TRY(sr_estimate_make(layout, n_batches, &insight->estimate, err));
+    insight->has_estimate = true;
+    SR_TRY(sr_offload_gains(layout, &insight->gains, &insight->n_gains, err));
+    if (session->trace != NULL) {
+        char name[64];
+        snprintf(name, sizeof(name), "run %d", run->index);
+        sr_estimate_tell(&insight->estimate, layout, name, session->estimated, session->trace);
+        session->estimated += insight->estimate.total;
+    }
+done:
+    return status;
+}
+
 /* ---- a run ----------------------------------------------------------------------------------------------------- */
 
 sr_status cli_insight_make(cli_session *session, const sr_run *run, sr_status scheduled, sr_error *err) {
@@ -133,6 +155,7 @@ sr_status cli_insight_make(cli_session *session, const sr_run *run, sr_status sc
     }
     SR_TRY(make_explanations(session, run, layout, err));
     SR_TRY(make_memory(session, run, layout, err));
+    SR_TRY(make_estimate(session, run, layout, err));
 done:
     return status;
 }
@@ -145,6 +168,9 @@ void cli_insight_fill(const cli_session *session, sr_run_result *result) {
     result->memory = insight->has_memory ? &insight->memory : NULL;
     result->copies = insight->copies;
     result->n_copies = insight->n_copies;
+    result->estimate = insight->has_estimate ? &insight->estimate : NULL;
+    result->gains = insight->gains;
+    result->n_gains = insight->n_gains;
     result->reallocation = insight->has_reallocation ? &insight->reallocation : NULL;
 }
 
@@ -159,6 +185,11 @@ void cli_insight_clear(cli_insight *insight) {
     sr_explainer_free(insight->explainer);
     sr_memory_plan_clear(&insight->memory);
     sr_reallocation_clear(&insight->reallocation);
+    sr_estimate_clear(&insight->estimate);
+    sr_offload_gains_free(insight->gains);
+    insight->gains = NULL;
+    insight->n_gains = 0;
+    insight->has_estimate = false;
     insight->n_explanations = 0;
     insight->n_copies = 0;
     insight->copies = NULL;

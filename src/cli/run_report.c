@@ -133,7 +133,8 @@ sr_status cli_report_begin(cli_report *report, const sr_description *description
                                        .verbose = options->verbose,
                                        .lint = options->lint,
                                        .brief = !options->debug_given &&
-                                                (options->explains.n > 0 || options->steps || options->memory),
+                                                (options->explains.n > 0 || options->steps || options->memory ||
+                                                 options->estimate),
                                        .table = options->realloc_level > 0 || options->verbose,
                                        .width = columns(options)};
     sink->write(sink->user, "", 0); /* an output file is made even where there is nothing to say */

@@ -194,8 +194,8 @@ done:
 }
 
 static sr_status load_speed(sr__loader *ld, const cJSON *json, const sr__at *at, sr_speed *out) {
-    static const char *const keys[] = {"flops", "memory_bandwidth", "link_bandwidth", "latency"};
-    double *values[] = {&out->flops, &out->memory_bandwidth, &out->link_bandwidth, &out->latency};
+    static const char *const keys[] = {"flops", "memory_bandwidth", "link_bandwidth", "latency", "peer_bandwidth"};
+    double *values[] = {&out->flops, &out->memory_bandwidth, &out->link_bandwidth, &out->latency, &out->peer_bandwidth};
     const cJSON *fields[SR_COUNT(keys)];
     sr_status status;
     SR_TRY(sr__fields(ld, json, at, keys, SR_COUNT(keys), fields));

@@ -417,11 +417,14 @@ static sr_status put_run(writer *w, const sr_run_result *result, bool lines, sr_
     sr__json_steps(json, &w->out, result);
     sr__json_memory(json, &w->out, result);
     sr__json_reallocation(json, result);
+    sr__json_estimate(json, &w->out, result);
     if (sr_layout_has_splits(layout)) {
         if (status == SR_OK) {
             status = sr__json_executed(json, &w->out, result, err);
         }
-        put_seconds(json, layout);
+        if (result->estimate == NULL) { /* whose reports are the same every time */
+            put_seconds(json, layout);
+        }
     }
     sr__json_end_object(json);
     return status;

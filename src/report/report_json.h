@@ -17,6 +17,8 @@ void sr__json_explanations(sr__json *json, sr__out *out, const sr_run_result *re
 void sr__json_steps(sr__json *json, sr__out *out, const sr_run_result *result);
 void sr__json_memory(sr__json *json, sr__out *out, const sr_run_result *result);
 void sr__json_reallocation(sr__json *json, const sr_run_result *result);
+/* The key "estimate", where the result has one. */
+void sr__json_estimate(sr__json *json, sr__out *out, const sr_run_result *result);
 /* The members of the reallocations of all runs together. */
 sr_status sr__json_reallocations(sr__json *json, const sr_realloc_history *history, sr_error *err);
 /* The key "compare". */

@@ -320,6 +320,9 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
                        layout->seconds_allocate, layout->seconds_compute);
     }
     status = sr__text_executed(&text, result, err);
+    if (status == SR_OK && result->estimate != NULL) {
+        status = sr__text_estimate(&text, result, err);
+    }
     if (status == SR_OK && result->steps != NULL) {
         status = sr__text_steps(out, result, options, err);
     }

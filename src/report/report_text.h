@@ -38,6 +38,10 @@ void sr__text_wrapped(sr__str *s, const char *text, int indent, int width);
 void sr__text_findings(const sr_run_result *result, const sr_report_options *options, sr__str *s);
 /* What an execution left, if there was one: outputs, and where the time went. */
 sr_status sr__text_executed(sr__text *text, const sr_run_result *result, sr_error *err);
+/* By backend, the host last: how long it computed, copied, waited and was idle. */
+void sr__text_times(sr__text *text, const sr_trace_summary *times);
+/* An estimate and from which batch offloading pays, where the result has them. */
+sr_status sr__text_estimate(sr__text *text, const sr_run_result *result, sr_error *err);
 /* The values that were asked for. */
 sr_status sr__text_values(const sr_run_result *result, const sr_report_options *options, sr__out *out, sr_error *err);
 void sr__text_explanations(sr__out *out, const sr_run_result *result, const sr_report_options *options);

@@ -121,11 +121,8 @@ static void put_time_row(sr__text *text, const sr_trace_row *row, int backend, u
     sr__str_printf(s, "%9" PRId64 "%9" PRId64 "\n", row->n_computes, row->n_copies);
 }
 
-static void put_times(sr__text *text, const sr_trace_summary *times) {
+void sr__text_times(sr__text *text, const sr_trace_summary *times) {
     sr__str *s = &text->out->text;
-    sr__str_puts(s, "    where the time went: ");
-    sr__put_time(s, times->wall);
-    sr__str_puts(s, " from the first split to the last wait\n");
     sr__put_spaces(s, 6 + text->backend_width);
     sr__style_on(s, text->options, SR__DIM);
     sr__str_puts(s, "      computing        copying        waiting           idle computes   copies");
@@ -145,7 +142,10 @@ sr_status sr__text_executed(sr__text *text, const sr_run_result *result, sr_erro
     }
     SR_TRY(put_outputs(text, err));
     if (result->times != NULL && result->times->n_rows > 0) {
-        put_times(text, result->times);
+        sr__str_puts(&text->out->text, "    where the time went: ");
+        sr__put_time(&text->out->text, result->times->wall);
+        sr__str_puts(&text->out->text, " from the first split to the last wait\n");
+        sr__text_times(text, result->times);
     }
 done:
     return status;

@@ -1,4 +1,4 @@
-/* timeline.js - the execution as it was measured: a lane for the host and for each backend. */
+/* timeline.js - the execution as it was measured, or estimated: a lane for the host and for each backend. */
 
 function eventWords(e) {
   const what = { copy: 'copy ' + e.name + ' ' + (e.from || '') + ' -> ' + (e.to || '') + ' ' + bytes(e.bytes || 0),
@@ -28,7 +28,7 @@ function timeline(run) {
   const told = el('p.readout', null, 'Point at a bar, or walk through them with the arrow keys.');
   const tracks = ['', ...report.backends];
   const left = 24 + 8 * Math.max(4, ...report.backends.map((b) => shown(b).length));
-  const parts = [el('p', null, 'Measured, ' + time(total) + ' from the first split to the last wait.'),
+  const parts = [el('p', null, (run.report.estimate !== undefined ? 'Estimated, ' : 'Measured, ') + time(total) + ' from the first split to the last wait.'),
     el('p.legend', null, ['compute', 'copy', 'wait', 'submit'].map((k) => el('span.key.' + k, null, k)))];
   for (const track of tracks) {
     const own = events.filter((e) => e.track === track).slice(0, 3000);

@@ -1,10 +1,12 @@
 /*
  * work.c - how much work a node is, by the extents of its operands.
  *
- * Layer: analyze.  Estimates: products and attention are exact up to masks, recurrences count the operations on their
+ * Layer: graph.  Estimates: products and attention are exact up to masks, recurrences count the operations on their
  * state, everything else one operation an element.
  */
-#include "analyze/work.h"
+#include <math.h>
+
+#include "graph/work.h"
 
 static const sr_tensor *source(const sr_graph *graph, const sr_tensor *t, int j) {
     const int32_t id = j < t->n_src ? graph->srcs[t->src_begin + j] : -1;
@@ -98,12 +100,73 @@ double sr__node_flops(const sr_graph *graph, int32_t node) {
     }
 }
 
-double sr__node_bytes(const sr_graph *graph, int32_t node) {
+/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+
+double sr__experts_used(int64_t n_expert, int64_t n_used, int64_t n_tokens) {
+    if (n_expert <= 0 || n_used <= 0 || n_tokens <= 0) {
+        return 0;
+    }
+    if (n_used >= n_expert) {
+        return (double)n_expert;
+    }
+    const double n = (double)n_expert;
+    return n * (1.0 - pow(1.0 - (double)n_used / n, (double)n_tokens));
+}
+
+/* What its elements take, packed: a view may span more than it reads, and a repeated one less. */
+static double bytes_of(const sr_tensor *t) {
+    if (!t || sr_tensor_is_empty(t)) {
+        return 0;
+    }
+    const double packed = (double)sr_row_size(t->type, t->ne[0]) * (double)sr_tensor_nrows(t);
+    return packed < (double)t->nbytes ? packed : (double)t->nbytes;
+}
+
+/* So many rows of a tensor. */
+static double rows_of(const sr_tensor *t, double n_rows) {
+    return t ? (double)sr_row_size(t->type, t->ne[0]) * n_rows : 0;
+}
+
+/* Every source once, but for those whose place is in `without`, a bit each. */
+static double sources(const sr_graph *graph, int32_t node, unsigned without) {
     const sr_tensor *t = &graph->tensors[node];
-    double bytes = (double)t->nbytes;
+    const int32_t *srcs = &graph->srcs[t->src_begin];
+    double bytes = 0;
     for (int j = 0; j < t->n_src; j++) {
-        const int32_t id = graph->srcs[t->src_begin + j];
-        bytes += id >= 0 && id != node ? (double)graph->tensors[id].nbytes : 0;
+        bool again = srcs[j] == node || (without >> j & 1u) != 0;
+        for (int i = 0; i < j && !again; i++) {
+            again = srcs[i] == srcs[j];
+        }
+        bytes += again || srcs[j] < 0 ? 0 : bytes_of(&graph->tensors[srcs[j]]);
     }
     return bytes;
+}
+
+double sr__node_bytes(const sr_graph *graph, int32_t node) {
+    const sr_tensor *t = &graph->tensors[node];
+    const sr_tensor *a = source(graph, t, 0), *b = source(graph, t, 1), *ids = source(graph, t, 2);
+    if (sr_op_is_view(t->op) || t->op == SR_OP_NONE) {
+        return 0;
+    }
+    switch (t->op) {
+        case SR_OP_GET_ROWS: return rows_of(a, elements(b)) + sources(graph, node, 1) + bytes_of(t);
+        case SR_OP_SET_ROWS: return sources(graph, node, 4) + rows_of(t, a ? (double)sr_tensor_nrows(a) : 0);
+        case SR_OP_CPY: return sources(graph, node, 2) + bytes_of(t);
+        case SR_OP_FILL:
+        case SR_OP_IM2COL:
+        case SR_OP_IM2COL_3D: return sources(graph, node, 1) + bytes_of(t); /* of the first only the extents matter */
+        case SR_OP_SET:
+        case SR_OP_ACC:
+            if (t->view_src >= 0) {
+                return 2 * bytes_of(b) + (t->op == SR_OP_ACC ? bytes_of(b) : 0);
+            }
+            return sources(graph, node, 0) + bytes_of(t);
+        case SR_OP_MUL_MAT_ID:
+            if (a && ids) {
+                return sr__experts_used(a->ne[2], ids->ne[0], ids->ne[1]) * (double)a->nb[2] +
+                       sources(graph, node, 1) + bytes_of(t);
+            }
+            return sources(graph, node, 0) + bytes_of(t);
+        default: return sources(graph, node, 0) + bytes_of(t);
+    }
 }
