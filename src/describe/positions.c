@@ -49,7 +49,7 @@ static int hex4(const char *p) {
 /* p is at a backslash; the end of the escape, or NULL with *what. */
 static const char *check_escape(const char *p, const char **what) {
     if (p[1] != 'u') {
-        *what = "an escape is one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX";
+        *what = "an escape is one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uHHHH";
         return p[1] != '\0' && strchr("\"\\/bfnrt", p[1]) ? p + 2 : NULL;
     }
     int unit = hex4(p + 2);
