@@ -18,12 +18,10 @@ static const char *binary_refuse(const sr__gpu_device *device, const sr_graph_vi
 }
 
 static sr_status binary_compute(const sr__gpu_node *node, sr_error *err) {
-    const gpu_int code = node->tensor->op == SR_OP_ADD ? 0 : node->tensor->op == SR_OP_SUB ? 1
-                       : node->tensor->op == SR_OP_MUL ? 2 : 3;
+    const int op = node->tensor->op;
+    const gpu_int code = op == SR_OP_ADD ? GPU_ADD : op == SR_OP_SUB ? GPU_SUB : op == SR_OP_MUL ? GPU_MUL : GPU_DIV;
     sr__gpu_launch launch = sr__gpu_launch_of(SR_GPU_KERNEL_gpu_binary, BINARY_GROUP);
-    launch.groups[0] = (size_t)node->dst_place.ne[1];
-    launch.groups[1] = (size_t)node->dst_place.ne[2];
-    launch.groups[2] = (size_t)node->dst_place.ne[3];
+    launch.groups[0] = ((size_t)sr_tensor_nelements(node->tensor) + BINARY_GROUP - 1) / BINARY_GROUP;
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     sr__gpu_add_src(&launch, node, 1);
