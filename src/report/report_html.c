@@ -6,6 +6,8 @@
  * come from files of strangers: inside the data '<', '>' and '&' are written as escapes of JSON, so that no text can
  * end its element, and the page's script puts them into the document as text alone.
  */
+#include <stdio.h>
+
 #include "report/report_html.h"
 
 static const char page_head[] =
@@ -34,6 +36,8 @@ static const char *const page_scripts[] = {
 #include "report/page/passes.js.embed"
     ,
 #include "report/page/memory.js.embed"
+    ,
+#include "report/page/reallocation.js.embed"
     ,
 #include "report/page/timeline.js.embed"
     ,
@@ -70,20 +74,50 @@ static sr_status put(sr_sink *sink, const char *text, sr_error *err) {
     return sink->write(sink->user, text, strlen(text)) ? SR_OK : sr__fail(err, SR_IO, "the report cannot be written");
 }
 
-static const char DATA_BEGIN[] = "<script type=\"application/json\" class=\"data\">";
-static const char DATA_END[] = "</script>\n";
+static sr_status begin_data(sr_sink *sink, const char *kind, sr_error *err) {
+    char tag[80];
+    snprintf(tag, sizeof(tag), "<script type=\"application/json\" data-line=\"%s\">", kind);
+    return put(sink, tag, err);
+}
+
+static sr_status end_data(sr_sink *sink, sr_error *err) { return put(sink, "</script>\n", err); }
+
+/* A line made by a function that writes one JSON object of a run. */
+typedef sr_status (*line_maker)(sr__out *out, const sr_run_result *result, sr_error *err);
+
+static sr_status put_line(const char *kind, line_maker make, const sr_run_result *result, sr_sink *sink,
+                          sr_error *err) {
+    shield s = {sink};
+    sr_sink shielded = {.write = write_shielded, .user = &s};
+    sr__out out;
+    sr_status status;
+    sr__out_init(&out, &shielded);
+    status = begin_data(sink, kind, err);
+    if (status == SR_OK) {
+        status = make(&out, result, err);
+    }
+    const sr_status written = sr__out_end(&out, status == SR_OK ? err : NULL);
+    SR_TRY(status != SR_OK ? status : written);
+    SR_TRY(end_data(sink, err));
+done:
+    return status;
+}
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
 sr_status sr_report_html_begin(const sr_description *description, sr_sink *sink, sr_error *err) {
     shield s = {sink};
     sr_sink shielded = {.write = write_shielded, .user = &s};
-    sr__str title = {0};
+    sr__str title = {0}, about = {0};
+    sr__json json;
     sr_status status = SR_OK;
+    sr__json_init(&json, &about, false);
+    sr__json_string(&json, sr_description_text(description));
+    sr__json_free(&json);
     sr__str_puts(&title, "<title>");
     sr__put_escaped(&title, sr_description_name(description));
     sr__str_puts(&title, " - sched-run</title>\n<style>\n");
-    if (title.failed) {
+    if (title.failed || about.failed) {
         SR_TRY(sr__fail_memory(err));
     }
     SR_TRY(put(sink, page_head, err));
@@ -91,28 +125,27 @@ sr_status sr_report_html_begin(const sr_description *description, sr_sink *sink,
     SR_TRY(put(sink, page_styles[0], err));
     SR_TRY(put(sink, "</style>\n</head>\n", err));
     SR_TRY(put(sink, page_body, err));
-    SR_TRY(put(sink, DATA_BEGIN, err));
+    SR_TRY(begin_data(sink, "about", err));
+    SR_TRY(put(&shielded, sr__str_text(&about), err));
+    SR_TRY(end_data(sink, err));
+    SR_TRY(begin_data(sink, "report", err));
     SR_TRY(sr_report_json_begin(description, true, &shielded, err));
-    SR_TRY(put(sink, DATA_END, err));
+    SR_TRY(end_data(sink, err));
 done:
     sr__str_free(&title);
+    sr__str_free(&about);
     return status;
 }
 
 sr_status sr_report_html_run(const sr_run_result *result, sr_sink *sink, sr_error *err) {
     shield s = {sink};
     sr_sink shielded = {.write = write_shielded, .user = &s};
-    sr__out out;
     sr_status status;
-    sr__out_init(&out, &shielded);
-    SR_TRY(put(sink, DATA_BEGIN, err));
+    SR_TRY(put_line("head", sr__html_head, result, sink, err));
+    SR_TRY(begin_data(sink, "run", err));
     SR_TRY(sr_report_json_run(result, true, true, &shielded, err));
-    SR_TRY(put(sink, DATA_END, err));
-    SR_TRY(put(sink, DATA_BEGIN, err));
-    status = sr__html_graph(&out, result, err);
-    const sr_status written = sr__out_end(&out, status == SR_OK ? err : NULL);
-    SR_TRY(status != SR_OK ? status : written);
-    SR_TRY(put(sink, DATA_END, err));
+    SR_TRY(end_data(sink, err));
+    SR_TRY(put_line("graph", sr__html_graph, result, sink, err));
 done:
     return status;
 }
@@ -121,9 +154,9 @@ sr_status sr_report_html_end(const sr_realloc_history *history, sr_sink *sink, s
     shield s = {sink};
     sr_sink shielded = {.write = write_shielded, .user = &s};
     sr_status status;
-    SR_TRY(put(sink, DATA_BEGIN, err));
+    SR_TRY(begin_data(sink, "memory", err));
     SR_TRY(sr_report_json_end(history, true, &shielded, err));
-    SR_TRY(put(sink, DATA_END, err));
+    SR_TRY(end_data(sink, err));
     SR_TRY(put(sink, "<script>\n'use strict';\n{\n", err));
     for (int i = 0; i < SR_COUNT(page_scripts); i++) {
         SR_TRY(put(sink, page_scripts[i], err));

@@ -13,5 +13,7 @@
  * histories in words, totals, printed values, the measured timeline.
  */
 sr_status sr__html_graph(sr__out *out, const sr_run_result *result, sr_error *err);
+/* The line of a run in the table of all runs, so that the page can leave the rest unread until it is wanted. */
+sr_status sr__html_head(sr__out *out, const sr_run_result *result, sr_error *err);
 
 #endif

@@ -405,7 +405,6 @@ sr_status sr__html_graph(sr__out *out, const sr_run_result *result, sr_error *er
     sr__json_init(&p.json, &out->text, false);
     sr__json_object(&p.json);
     put_string(&p, "type", "graph");
-    put_string(&p, "params", result->run->params_text);
     if (p.graph != NULL) {
         SR_TRY(prepare(&p, err));
         if (p.has_facts) {
@@ -425,6 +424,36 @@ done:
     sr__facts_free(&p.facts);
     sr__free(p.split_of);
     texts_free(&p.texts);
+    sr__json_free(&p.json);
+    return status;
+}
+
+sr_status sr__html_head(sr__out *out, const sr_run_result *result, sr_error *err) {
+    const sr_run *run = result->run;
+    page p = {.out = out, .result = result, .graph = run->graph, .layout = is_scheduled(result) ? result->layout : NULL};
+    sr_status status = SR_OK;
+    sr__json_init(&p.json, &out->text, false);
+    sr__json_object(&p.json);
+    put_int(&p, "index", run->index);
+    put_string(&p, "graph", run->graph_name);
+    put_string(&p, "params", run->params_text);
+    put_flag(&p, "reserve", run->reserve);
+    put_string(&p, "status", sr_status_name(result->error->status));
+    put_int(&p, "findings", result->findings != NULL ? result->findings->n : 0);
+    put_int(&p, "nodes", p.graph != NULL ? p.graph->n_nodes : 0);
+    if (p.layout != NULL && sr_layout_has_splits(p.layout)) {
+        SR_TRY(sr__facts_init(&p.facts, p.layout, err));
+        put_int(&p, "splits", p.layout->n_splits);
+        put_int(&p, "copied", (int64_t)p.facts.copied);
+    }
+    if (result->reallocation != NULL) {
+        put_flag(&p, "replanned", result->reallocation->replanned);
+        put_flag(&p, "unexpected", p.layout != NULL && p.layout->unexpected);
+        put_string(&p, "reason", result->reallocation->reason);
+    }
+    sr__json_end_object(&p.json);
+done:
+    sr__facts_free(&p.facts);
     sr__json_free(&p.json);
     return status;
 }

@@ -1,17 +1,31 @@
 /* data.js - what the page knows: the lines of the JSON report and, for every run, its graph. */
 
-const lines = Array.from(document.querySelectorAll('script.data'), (s) => s.textContent.trim())
-  .filter((text) => text !== '').map((text) => JSON.parse(text));
-const report = lines.find((line) => line.type === 'report');
-const memoryOfRuns = lines.find((line) => line.type === 'reallocation');
-const runs = [];
-for (const line of lines) {
-  if (line.type === 'run') {
-    runs.push({ report: line, graph: null });
-  } else if (line.type === 'graph') {
-    runs[runs.length - 1].graph = prepare(line, runs[runs.length - 1].report);
+/* Lines stand in script elements that no browser runs.  What a run has is read when it is first shown. */
+const linesOf = (kind) => Array.from(document.querySelectorAll('script[data-line="' + kind + '"]'))
+  .map((script) => script.textContent.trim()).filter((text) => text !== '');
+const report = JSON.parse(linesOf('report')[0]);
+const about = JSON.parse(linesOf('about')[0]);
+const memoryOfRuns = linesOf('memory').map((text) => JSON.parse(text))[0];
+
+class Run {
+  constructor(head, reportText, graphText) {
+    this.head = JSON.parse(head);
+    this.texts = [reportText, graphText];
+  }
+
+  get report() {
+    if (this.readReport === undefined) { this.readReport = JSON.parse(this.texts[0]); }
+    return this.readReport;
+  }
+
+  get graph() {
+    if (this.readGraph === undefined) { this.readGraph = prepare(JSON.parse(this.texts[1]), this.report); }
+    return this.readGraph;
   }
 }
+
+const runs = linesOf('head').map((head, i) => [head, linesOf('run')[i], linesOf('graph')[i]])
+  .filter((three) => three[2] !== undefined).map((three) => new Run(...three));
 
 /* Numbers of texts become the texts; users of every tensor, findings that name it, its place in memory. */
 function prepare(graph, run) {
@@ -31,7 +45,9 @@ function prepare(graph, run) {
   });
   graph.nodes.forEach((i, at) => { graph.tensors[i].node = at; });
   graph.byId = new Map(graph.tensors.map((t) => [t.id, t]));
-  graph.tensors.forEach((t) => new Set(t.src).forEach((s) => { if (s >= 0) { graph.tensors[s].users.push(t.index); } }));
+  graph.tensors.forEach((t) => new Set(t.src).forEach((s) => {
+    if (s >= 0) { graph.tensors[s].users.push(t.index); }
+  }));
   (run.findings || []).forEach((f) => (f.tensors || []).forEach((id) => {
     const t = tensorCalled(graph, id);
     if (t !== undefined) { t.findings.push(f); }
@@ -57,7 +73,10 @@ const backendName = (b) => (b >= 0 ? report.backends[b] : 'none');
 function shown(text) {
   return String(text).replace(
     /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (c) => { const n = c.charCodeAt(0); return n < 256 ? '\\x' + n.toString(16).padStart(2, '0') : '\\u' + n.toString(16); });
+    (c) => {
+      const n = c.charCodeAt(0).toString(16);
+      return n.length < 3 ? '\\x' + n.padStart(2, '0') : '\\u' + n.padStart(4, '0');
+    });
 }
 
 /* As the text report has sizes: two digits below ten of a unit. */

@@ -46,11 +46,13 @@ const nameOf = (text) => el('bdi', null, text);
 const chip = (b) => el('span.chip.' + hue(b), null, nameOf(backendName(b)));
 const chipOf = (name) => el('span.chip.' + hueOf(name), null, nameOf(name));
 
+const tableCell = (tag, c, content, attributes) => el(tag + (c ? '.' + c : ''), attributes, content);
+
 /* A table: columns are ['head', 'class']; rows are arrays of cells. */
 function table(caption, columns, rows) {
   return el('div.scroll', null, el('table', null, el('caption.unseen', null, caption),
-    el('thead', null, el('tr', null, columns.map(([head, c]) => el('th' + (c ? '.' + c : ''), { scope: 'col' }, head)))),
-    el('tbody', null, rows.map((row) => el('tr', null, row.map((cell, i) => el('td' + (columns[i][1] ? '.' + columns[i][1] : ''), null, cell)))))));
+    el('thead', null, el('tr', null, columns.map(([head, c]) => tableCell('th', c, head, { scope: 'col' })))),
+    el('tbody', null, rows.map((row) => el('tr', null, row.map((cell, i) => tableCell('td', columns[i][1], cell)))))));
 }
 
 /* Long lists are shown in parts: make(i) gives an element; what is left waits behind a button. */
@@ -68,7 +70,7 @@ function inParts(parent, n, part, make, noun) {
   };
   more.addEventListener('click', () => {
     const first = grow(done + part);
-    const target = first && (first.matches('[tabindex],button') ? first : first.querySelector('button,[tabindex]'));
+    const target = first && (first.matches('button') ? first : first.querySelector('button'));
     if (target) { target.focus(); }
   });
   grow(part);

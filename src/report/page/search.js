@@ -1,17 +1,18 @@
-/* search.js - the box that finds tensors: by name, id, op or cause. */
+/* search.js - the box that finds tensors: by name, id, number, op or cause. */
+
+const MOST_HITS = 50;
 
 function matches(run, text) {
   const wanted = text.trim().toLowerCase();
-  if (wanted === '') { return []; }
   const score = (t) => {
-    const name = t.name.toLowerCase();
-    const id = t.id.toLowerCase();
+    const [name, id] = [t.name.toLowerCase(), t.id.toLowerCase()];
     if (name === wanted || id === wanted || String(t.node) === wanted) { return 0; }
     if (name.startsWith(wanted) || id.startsWith(wanted)) { return 1; }
     if (name.includes(wanted) || id.includes(wanted)) { return 2; }
     return t.op.toLowerCase().includes(wanted) || t.cause.startsWith(wanted) ? 3 : -1;
   };
-  return run.graph.tensors.map((t) => [score(t), t]).filter(([s]) => s >= 0).sort((a, b) => a[0] - b[0]).map(([, t]) => t);
+  return wanted === '' ? [] : run.graph.tensors.map((t) => [score(t), t]).filter(([points]) => points >= 0)
+    .sort((a, b) => a[0] - b[0]).map(([, t]) => t);
 }
 
 function startSearch() {
@@ -19,33 +20,47 @@ function startSearch() {
   const list = byId('found');
   let hits = [];
   let at = -1;
-  const close = () => { list.hidden = true; box.setAttribute('aria-expanded', 'false'); box.removeAttribute('aria-activedescendant'); at = -1; };
-  const take = (t) => { close(); choose(current, t, true); };
+  const open = (yes) => {
+    list.hidden = !yes;
+    box.setAttribute('aria-expanded', String(yes));
+    box.removeAttribute('aria-activedescendant');
+    at = -1;
+  };
+  const take = (t) => {
+    open(false);
+    choose(current, t, true);
+  };
   const point = (i) => {
     at = i;
     Array.from(list.children).forEach((e, k) => e.setAttribute('aria-selected', String(k === i)));
-    if (i >= 0) {
-      box.setAttribute('aria-activedescendant', 'found-' + i);
-      list.children[i].scrollIntoView({ block: 'nearest' });
-    }
+    box.setAttribute('aria-activedescendant', 'found-' + i);
+    list.children[i].scrollIntoView({ block: 'nearest' });
   };
+  const option = (t, i) => el('li', { role: 'option', id: 'found-' + i, 'aria-selected': 'false',
+    onpointerdown: (event) => { event.preventDefault(); take(t); } },
+  t.node !== undefined ? t.node + ' ' : 'leaf ', nameOf(shownName(t)), ' ' + t.op + ' ', chip(t.on), ' ' + t.cause);
   const fill = () => {
     const all = matches(current, box.value);
-    hits = all.slice(0, 50);
-    list.replaceChildren(...hits.map((t, i) => el('li', { role: 'option', id: 'found-' + i, 'aria-selected': 'false', onpointerdown: (e) => { e.preventDefault(); take(t); } },
-      t.node !== undefined ? t.node + ' ' : 'leaf ', nameOf(shownName(t)), ' ' + t.op + ' ', chip(t.on), ' ' + t.cause)));
-    if (box.value.trim() !== '' && hits.length === 0) { list.replaceChildren(el('li.none', { role: 'option', 'aria-disabled': 'true' }, 'none found')); }
-    list.hidden = box.value.trim() === '';
-    box.setAttribute('aria-expanded', String(!list.hidden));
-    at = -1;
+    hits = all.slice(0, MOST_HITS);
+    list.replaceChildren(...hits.map(option));
+    if (hits.length === 0) { list.append(el('li', { role: 'option', 'aria-disabled': 'true' }, 'none found')); }
+    open(box.value.trim() !== '');
     if (!list.hidden) { say(count(all.length, 'tensor') + ' found'); }
   };
+  const keys = {
+    ArrowDown: () => { if (list.hidden) { fill(); } point((at + 1) % hits.length); },
+    ArrowUp: () => point((at + hits.length - (at < 0 ? 0 : 1)) % hits.length),
+    Enter: () => take(hits[Math.max(0, at)]),
+  };
   box.addEventListener('input', fill);
-  box.addEventListener('blur', close);
-  box.addEventListener('keydown', (e) => {
-    if (e.key === 'ArrowDown' && hits.length > 0) { e.preventDefault(); if (list.hidden) { fill(); } point((at + 1) % hits.length); }
-    if (e.key === 'ArrowUp' && hits.length > 0) { e.preventDefault(); point((at + hits.length - 1) % hits.length); }
-    if (e.key === 'Enter' && hits.length > 0) { e.preventDefault(); take(hits[Math.max(0, at)]); }
-    if (e.key === 'Escape') { if (list.hidden) { box.value = ''; } close(); }
+  box.addEventListener('blur', () => open(false));
+  box.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') {
+      if (list.hidden) { box.value = ''; }
+      open(false);
+    } else if (keys[event.key] !== undefined && hits.length > 0) {
+      event.preventDefault();
+      keys[event.key]();
+    }
   });
 }

@@ -1,33 +1,19 @@
-/* splits.js - the graph split by split: inputs, nodes, causes.  Splits that repeat are folded, long ones come in parts. */
+/* splits.js - the graph split by split: inputs, nodes, causes.  Splits that repeat are folded. */
 
 const SMALL = 1200;  /* nodes up to which everything is there at once */
-const PART = 120;
+const PART = 120;    /* beyond, nodes of a split that are shown at first */
 let splitViews = []; /* of the run that is shown: how to reach a split, a node */
 
 const tensorButton = (t) => el('button.tensor', { type: 'button', 'data-tensor': t.index }, nameOf(shownName(t)));
 const splitLink = (i) => el('a.split-link', { href: '#split=' + i, 'data-to-split': i }, 'split ' + i);
 
+/* ---- repetitions ----------------------------------------------------------------------------------------------- */
+
 function signature(run, i) {
   const s = run.report.splits[i];
   const t = headOf(run, s);
-  return [s.backend, s.end - s.start, s.inputs.length, s.input_bytes, t.op, t.cause, withoutNumbers(t.words)].join('\n');
-}
-
-/* [first, period, times]: where a pattern of at most 8 splits comes three times or more in a row. */
-function repeats(signatures) {
-  const groups = [];
-  for (let i = 0; i < signatures.length;) {
-    let best = { period: 1, times: 1 };
-    for (let period = 1; period <= 8; period++) {
-      let times = 1;
-      while (signatures[i + times * period + period - 1] !== undefined &&
-             sameAt(signatures, i, i + times * period, period)) { times++; }
-      if (times >= 3 && times * period > best.times * best.period) { best = { period, times }; }
-    }
-    groups.push({ first: i, period: best.period, times: best.times });
-    i += best.period * best.times;
-  }
-  return groups;
+  return [s.backend, s.end - s.start, s.inputs.length, s.input_bytes, t.op, t.cause, withoutNumbers(t.words)]
+    .join('\n');
 }
 
 function sameAt(list, a, b, n) {
@@ -37,38 +23,62 @@ function sameAt(list, a, b, n) {
   return true;
 }
 
+/* Where a pattern of at most 8 splits comes three times or more in a row; all others alone. */
+function repeats(signatures) {
+  const groups = [];
+  for (let i = 0; i < signatures.length;) {
+    let best = { first: i, period: 1, times: 1 };
+    for (let period = 1; period <= 8; period++) {
+      let times = 1;
+      while (i + (times + 1) * period <= signatures.length &&
+             sameAt(signatures, i, i + times * period, period)) { times++; }
+      if (times >= 3 && times * period > best.times * best.period) { best = { first: i, period, times }; }
+    }
+    groups.push(best);
+    i += best.period * best.times;
+  }
+  return groups;
+}
+
 /* ---- a split --------------------------------------------------------------------------------------------------- */
 
 function inputList(run, s) {
-  if (s.inputs.length === 0) { return el('p.inputs', null, 'no inputs'); }
-  return el('p.inputs', null, 'inputs ', s.input_ids.map((id) => {
+  const inputs = s.input_ids.map((id) => {
     const t = run.graph.byId.get(id);
-    return el('span.input', { 'data-input': id }, tensorButton(t), ' ' + bytes(t.bytes) + ' from ', chip(t.on), ' ');
-  }));
+    return el('span', { 'data-input': id }, tensorButton(t), ' ' + bytes(t.bytes) + ' from ', chip(t.on));
+  });
+  return el('p.inputs', null, inputs.length > 0 ? [el('span', null, 'inputs'), inputs] : 'no inputs');
 }
 
 function nodeRow(run, at) {
   const t = run.graph.tensors[run.graph.nodes[at]];
-  return el('tr' + (t.findings.length > 0 ? '.found' : '') + (isView(t) ? '.is-view' : ''), { 'data-node': at, 'data-id': t.id },
-    el('td.number', null, String(at)), el('td', null, t.op), el('td', null, tensorButton(t)), el('td', null, t.shape),
-    el('td.number', null, bytes(t.bytes)), el('td', null, chip(t.on)), el('td.cause', null, t.cause),
-    el('td.words', null, t.findings.map((f) => el('span.mark.' + f.severity, { title: f.message }, f.kind)), t.words));
+  const marks = t.findings.slice(0, 4).map((f) => el('span.mark.' + f.severity, { title: shown(f.message) }, f.kind));
+  return el('tr' + (isView(t) ? '.is-view' : ''), { 'data-node': at, 'data-id': t.id },
+    el('td.number', null, String(at)), el('td', null, t.op), el('td', null, tensorButton(t)),
+    el('td.shape', null, t.shape), el('td.number', null, bytes(t.bytes)),
+    el('td', null, chip(t.on)), el('td.cause', null, t.cause),
+    el('td.words', null, marks, t.words));
+}
+
+function nodesTable(i, body) {
+  const heads = [['node', 'number'], ['op'], ['name'], ['type and shape'], ['bytes', 'number'], ['on'], ['cause'],
+    ['because']];
+  return el('div.scroll', null, el('table.nodes', null, el('caption.unseen', null, 'Nodes of split ' + i),
+    el('thead', null, el('tr', null, heads.map(([head, c]) => tableCell('th', c, head, { scope: 'col' })))), body));
 }
 
 function splitView(run, i) {
   const s = run.report.splits[i];
-  const body = el('tbody');
   const n = s.end - s.start;
-  const list = inParts(body, n, run.report.n_nodes > SMALL ? PART : n, (k) => nodeRow(run, s.start + k), 'node');
+  const body = el('tbody');
+  const part = run.report.n_nodes > SMALL ? PART : n;
+  const list = inParts(body, n, part, (k) => nodeRow(run, s.start + k), 'node');
   const words = run.graph.split_words[i];
-  const view = el('section.split.' + hueOf(s.backend), { id: 'split-' + i, 'data-split': i, 'data-backend': s.backend, 'data-start': s.start,
-    'data-end': s.end, 'aria-labelledby': 'split-title-' + i },
-  el('h3', { id: 'split-title-' + i, tabindex: -1 }, 'split ' + i + ' ', chipOf(s.backend), ' nodes ' + s.start + '-' + (s.end - 1),
-    words !== '' ? el('span.why', null, ' ' + words) : null),
-  inputList(run, s),
-  el('div.scroll', null, el('table.nodes', null, el('caption.unseen', null, 'Nodes of split ' + i),
-    el('thead', null, el('tr', null, ['node', 'op', 'name', 'type and shape', 'bytes', 'on', 'cause', 'because'].map((h, k) =>
-      el('th' + (k === 0 || k === 4 ? '.number' : ''), { scope: 'col' }, h)))), body)), list.more);
+  const title = el('h3', { id: 'split-title-' + i, tabindex: -1 }, 'split ' + i + ' ', chipOf(s.backend),
+    ' nodes ' + s.start + '-' + (s.end - 1), words !== '' ? el('span.why', null, ' ' + words) : null);
+  const view = el('section.split.' + hueOf(s.backend), { id: 'split-' + i, 'data-split': i, 'data-backend': s.backend,
+    'data-start': s.start, 'data-end': s.end, 'aria-labelledby': title.id },
+  title, inputList(run, s), nodesTable(i, body), list.more);
   splitViews[i] = { view, upTo: (at) => list.upTo(at - s.start) };
   return view;
 }
@@ -79,35 +89,35 @@ function splitView(run, i) {
 function fold(run, group) {
   const begin = group.first + group.period;
   const end = group.first + group.period * group.times;
-  const details = el('details.fold', null, el('summary', null, group.period > 1
-    ? 'splits ' + begin + '-' + (end - 1) + ': the same ' + group.period + ' again, ' + count(group.times - 1, 'time')
-    : 'splits ' + begin + '-' + (end - 1) + ': ' + count(group.times - 1, 'more split') + ' of the same kind'));
-  let filled = false;
+  const again = group.period > 1 ? 'the same ' + group.period + ' again, ' + count(group.times - 1, 'time')
+    : count(group.times - 1, 'more split') + ' of the same kind';
+  const details = el('details.fold', null, el('summary', null, 'splits ' + begin + '-' + (end - 1) + ': ' + again));
+  const box = el('div');
+  let list = null;
   const fill = () => {
-    if (filled) { return; }
-    filled = true;
-    for (let i = begin; i < end; i++) { details.append(splitView(run, i)); }
+    if (list !== null) { return; }
+    list = inParts(box, end - begin, 40, (k) => splitView(run, begin + k), 'split');
+    details.append(box, list.more);
   };
   details.addEventListener('toggle', () => { if (details.open) { fill(); } });
   for (let i = begin; i < end; i++) {
-    splitViews[i] = { view: null, open: () => { fill(); details.open = true; } };
+    splitViews[i] = { view: null, open: () => { fill(); list.upTo(i - begin); } };
   }
   return details;
+}
+
+function groupView(run, group) {
+  const parts = el('div');
+  for (let i = group.first; i < group.first + group.period; i++) { parts.append(splitView(run, i)); }
+  if (group.times > 1) { parts.append(fold(run, group)); }
+  return parts;
 }
 
 function splits(run) {
   splitViews = [];
   const box = el('div.splits');
   const groups = repeats(run.report.splits.map((s, i) => signature(run, i)));
-  const make = (k) => {
-    const group = groups[k];
-    const parts = el('div.group');
-    const n = group.times >= 3 ? group.period : group.period * group.times;
-    for (let i = group.first; i < group.first + n; i++) { parts.append(splitView(run, i)); }
-    if (group.times >= 3) { parts.append(fold(run, group)); }
-    return parts;
-  };
-  const list = inParts(box, groups.length, 60, make, 'group of splits');
+  const list = inParts(box, groups.length, 60, (k) => groupView(run, groups[k]), 'group of splits');
   groups.forEach((group, k) => {
     for (let i = group.first; i < group.first + group.period * group.times; i++) {
       if (splitViews[i] === undefined) { splitViews[i] = { view: null, open: () => list.upTo(k) }; }
@@ -117,26 +127,29 @@ function splits(run) {
   return [box, list.more];
 }
 
-/* Opens what hides a split; the element that shows it. */
+/* Opens what hides a split: a part that is not shown yet, then a fold.  Gives the element that shows it. */
 function reachSplit(i) {
-  for (let tries = 0; splitViews[i] !== undefined && splitViews[i].view === null && tries < 3; tries++) { splitViews[i].open(); }
-  const fold = splitViews[i] && splitViews[i].view && splitViews[i].view.closest('details.fold');
-  if (fold) { fold.open = true; }
-  return splitViews[i] && splitViews[i].view;
+  for (let tries = 0; splitViews[i] !== undefined && splitViews[i].view === null && tries < 3; tries++) {
+    splitViews[i].open();
+  }
+  const view = splitViews[i] === undefined ? null : splitViews[i].view;
+  const folded = view !== null ? view.closest('details.fold') : null;
+  if (folded !== null) { folded.open = true; }
+  return view;
 }
 
 function goToSplit(i) {
   const view = reachSplit(i);
-  if (!view) { return; }
-  view.scrollIntoView({ block: 'start' });
-  const title = byId('split-title-' + i);
-  title.focus({ preventScroll: true });
+  if (view !== null) {
+    view.scrollIntoView({ block: 'start' });
+    byId('split-title-' + i).focus({ preventScroll: true });
+  }
 }
 
 /* The button of a node in its split, or null for what no split computes. */
-function reachNode(run, t) {
+function reachNode(t) {
   const view = t.split >= 0 ? reachSplit(t.split) : null;
-  if (!view) { return null; }
+  if (view === null) { return null; }
   splitViews[t.split].upTo(t.node);
   return view.querySelector('tr[data-node="' + t.node + '"] button.tensor');
 }
