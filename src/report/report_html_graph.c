@@ -342,7 +342,9 @@ static void put_event(page *p, const sr_trace_event *e, uint64_t origin) {
 /* Events end before the execution that they belong to does, and it stands last. */
 static void put_timeline(page *p) {
     size_t n = 0;
-    const sr_trace_event *events = p->result->trace != NULL ? sr_trace_events(p->result->trace, &n) : NULL;
+    const bool told = p->result->trace != NULL && (p->result->estimate != NULL ||
+                                                (p->layout != NULL && sr__was_executed(p->layout)));
+    const sr_trace_event *events = told ? sr_trace_events(p->result->trace, &n) : NULL;
     size_t run = n;
     while (run > 0 && events[run - 1].kind != SR_TRACE_RUN) {
         run--;
@@ -430,7 +432,8 @@ done:
 
 sr_status sr__html_head(sr__out *out, const sr_run_result *result, sr_error *err) {
     const sr_run *run = result->run;
-    page p = {.out = out, .result = result, .graph = run->graph, .layout = is_scheduled(result) ? result->layout : NULL};
+    page p = {.out = out, .result = result, .graph = run->graph,
+              .layout = is_scheduled(result) ? result->layout : NULL};
     sr_status status = SR_OK;
     sr__json_init(&p.json, &out->text, false);
     sr__json_object(&p.json);

@@ -25,7 +25,7 @@ function facts(run) {
     [String(n), n === 1 ? 'finding' : 'findings', 'findings']];
   if (r.n_copies > 1) { list.push([r.copy + ' of ' + r.n_copies, 'pipeline copy', 'copy']); }
   return el('dl.facts', null, list.map(([value, noun, key]) => el('div', { 'data-fact': key },
-    el('dd', null, value), el('dt', null, noun))));
+    el('dt', null, noun), el('dd', null, value))));
 }
 
 function backendsTable(run) {

@@ -1,4 +1,4 @@
-/* timeline.js - the execution as it was measured, or estimated: a lane for the host and for each backend; and printed values. */
+/* timeline.js - the execution as it was measured or estimated: a lane for the host and for each backend; values. */
 
 const TRACK = { width: 860, most: 3000 };
 const DRAWN = ['submit', 'wait', 'synchronize', 'compute', 'copy']; /* the later above the earlier */
@@ -49,7 +49,8 @@ function timeline(run) {
     const own = events.filter((e) => e.track === track);
     return own.length === 0 ? null : trackPicture(track === '' ? 'host' : track, own, total, left, told);
   });
-  return [el('p', null, (run.report.estimate !== undefined ? 'Estimated: ' : 'Measured: ') + time(total) + ' from the first split to the last wait.'),
+  const how = run.report.estimate !== undefined ? 'Estimated: ' : 'Measured: ';
+  return [el('p', null, how + time(total) + ' from the first split to the last wait.'),
     el('p', null, ['compute', 'copy', 'wait', 'submit'].map((kind) => el('span.key.' + kind, null, kind))),
     pictures, told, timesTable(run)];
 }
