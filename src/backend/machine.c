@@ -177,6 +177,7 @@ static sr_status check_keys(const sr_driver *driver, const sr_backend_config *co
         {config->n_alloc_extra > 0, "alloc_extra"},
         {!config->events, "events"},
         {!config->async, "async"},
+        {config->paced, "paced"},
         {config->fail.given, "fail"},
     };
     for (int i = 0; i < SR_COUNT(keys) && !driver->configurable; i++) {

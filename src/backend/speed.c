@@ -27,8 +27,8 @@ static double given_or(double given, double assumed, bool *any) {
     return assumed;
 }
 
-sr_speed sr__speed_of(const sr_backend *backend, bool *out_assumed) {
-    const sr_speed assumed = sr__speed_assumed(backend->device->type), *given = &backend->speed;
+sr_speed sr__speed_complete(const sr_speed *given, sr_device_type type, bool *out_assumed) {
+    const sr_speed assumed = sr__speed_assumed(type);
     bool any = false;
     sr_speed speed = {
         .flops = given_or(given->flops, assumed.flops, &any),
@@ -47,6 +47,10 @@ sr_speed sr__speed_of(const sr_backend *backend, bool *out_assumed) {
         *out_assumed = any;
     }
     return speed;
+}
+
+sr_speed sr__speed_of(const sr_backend *backend, bool *out_assumed) {
+    return sr__speed_complete(&backend->speed, backend->device->type, out_assumed);
 }
 
 uint64_t sr__nanoseconds(double seconds) {

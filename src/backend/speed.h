@@ -16,7 +16,9 @@ typedef enum sr__bound { SR__BOUND_FLOPS, SR__BOUND_MEMORY, SR__BOUND_LATENCY, S
 
 /* The figures that stand in for those a device of this type is given none of; the CPU's link is its memory. */
 sr_speed sr__speed_assumed(sr_device_type type);
-/* The figures of a backend, the missing ones assumed; *out_assumed (may be NULL): whether any was. */
+/* Figures given to a device of that type, the missing ones assumed; *out_assumed (may be NULL): whether any was. */
+sr_speed sr__speed_complete(const sr_speed *given, sr_device_type type, bool *out_assumed);
+/* Those of a backend. */
 sr_speed sr__speed_of(const sr_backend *backend, bool *out_assumed);
 
 /* Seconds as nanoseconds, at least 0, at most SR__LONGEST. */

@@ -9,12 +9,12 @@
 
 enum {
     B_NAME, B_DEVICE, B_TYPE, B_BUFFER_TYPE, B_ALIGNMENT, B_MAX_BUFFER_SIZE, B_HOST, B_MEMORY, B_ACCEPTS, B_OPS,
-    B_OFFLOAD, B_ALLOC_EXTRA, B_EVENTS, B_ASYNC, B_SPEED, B_FAIL, B_COUNT
+    B_OFFLOAD, B_ALLOC_EXTRA, B_EVENTS, B_ASYNC, B_SPEED, B_PACED, B_FAIL, B_COUNT
 };
 
 static const char *const backend_keys[B_COUNT] = {
     "name", "device", "type", "buffer_type", "alignment", "max_buffer_size", "host", "memory", "accepts", "ops",
-    "offload", "alloc_extra", "events", "async", "speed", "fail",
+    "offload", "alloc_extra", "events", "async", "speed", "paced", "fail",
 };
 
 /* ---- the values of single keys ----------------------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ static const sr_driver *driver_of(const char *device) {
 /* Keys that only a simulated device takes are errors where they stand. */
 static sr_status check_sim_keys(sr__loader *ld, const cJSON *const *fields, const sr__at *at, const char *device) {
     static const int sim_keys[] = {B_TYPE, B_ALIGNMENT, B_MAX_BUFFER_SIZE, B_HOST, B_MEMORY, B_OFFLOAD, B_ALLOC_EXTRA,
-                                   B_EVENTS, B_ASYNC, B_FAIL};
+                                   B_EVENTS, B_ASYNC, B_PACED, B_FAIL};
     const sr_driver *driver = driver_of(device);
     for (int i = 0; i < SR_COUNT(sim_keys) && driver && !driver->configurable; i++) {
         if (fields[sim_keys[i]]) {
@@ -314,6 +314,9 @@ static sr_status load_behaviour_keys(sr__loader *ld, const cJSON *const *f, cons
     }
     if (f[B_SPEED]) {
         SR_TRY(load_speed(ld, f[B_SPEED], MEMBER(B_SPEED), &config->speed));
+    }
+    if (f[B_PACED]) {
+        SR_TRY(sr__bool(ld, f[B_PACED], MEMBER(B_PACED), &config->paced));
     }
     if (f[B_FAIL]) {
         SR_TRY(load_fail(ld, f[B_FAIL], MEMBER(B_FAIL), config));

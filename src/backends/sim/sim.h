@@ -25,6 +25,7 @@ typedef struct sr__sim_device {
     sr_device_i iface;              /* by what the description says it has: events, offload */
     sr_buffer_type type;            /* its own; unused where the description names an existing one */
     const sr_backend_config *config;
+    sr_speed speed;                 /* complete; heeded where config->paced */
     sr__sim_queue queue;
     pthread_mutex_t lock;           /* of all below */
     uint64_t used;                  /* bytes in buffers of its own type */
@@ -58,6 +59,10 @@ sr__sim_backend *sr__sim_of_backend(const sr_backend *backend);
 
 /* sim_backend.c: has the command tell the backend's trace, if there is one, what it did. */
 void sr__sim_tell(sr__sim_command *command, const sr_backend *backend, sr_trace_kind kind, uint64_t bytes);
+
+/* sim_pace.c: what is done since `begin` has taken so many seconds of a paced device's time when these return. */
+void sr__sim_pace(const sr__sim_device *sim, uint64_t begin, double seconds);
+void sr__sim_pace_nodes(const sr_backend *backend, uint64_t begin, const sr_graph_view *view);
 
 /* sim_compute.c */
 sr_status sr__sim_compute_now(sr_backend *backend, const sr_graph_view *view, sr_error *err);

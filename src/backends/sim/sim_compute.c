@@ -26,9 +26,14 @@ static sr_status pool_ready(sr__sim_backend *sim, sr_error *err) {
 
 static sr_status run_nodes(sr_backend *backend, const sr_graph_view *view, sr_error *err) {
     sr__sim_backend *sim = sr__sim_of_backend(backend);
-    const sr_status status = sr__pool_set_threads(sim->pool, atomic_load(&sim->n_threads), err);
+    const uint64_t begin = sr_trace_now();
+    sr_status status;
+    SR_TRY(sr__pool_set_threads(sim->pool, atomic_load(&sim->n_threads), err));
     sr__pool_set_abort(sim->pool, backend->stop, backend->stop_user);
-    return status == SR_OK ? sr__pool_compute(sim->pool, view, resolve, NULL, err) : status;
+    SR_TRY(sr__pool_compute(sim->pool, view, resolve, NULL, err));
+    sr__sim_pace_nodes(backend, begin, view);
+done:
+    return status;
 }
 
 /* The position of the first node that the description says must fail, or the number of nodes. */

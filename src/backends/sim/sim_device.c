@@ -3,6 +3,7 @@
  *
  * Layer: backends.  Answers to the device half of any backend of the reference.
  */
+#include "backend/speed.h"
 #include "backends/drivers.h"
 #include "backends/sim/sim.h"
 
@@ -92,6 +93,7 @@ static sr_status sim_device_new(int index, const sr_backend_config *config, sr_b
         return sr__fail_memory(err);
     }
     sim->config = config;
+    sim->speed = sr__speed_complete(&config->speed, config->type, NULL);
     sr__sim_type_init(sim);
     sim->iface = (sr_device_i){
         .memory = sim_memory,

@@ -3,6 +3,7 @@
  *
  * Layer: backends.  Answers to the buffer types of the reference's device backends.
  */
+#include "backend/speed.h"
 #include "backends/sim/sim.h"
 
 /* ---- transfers ------------------------------------------------------------------------------------------------ */
@@ -25,6 +26,8 @@ sr_status sr__sim_count_transfer(sr__sim_device *sim, size_t size, sr_error *err
 }
 
 static sr_status transfer(const sr_buffer *buffer, size_t size, sr_error *err) {
+    const sr__sim_device *sim = buffer->type->context;
+    sr__sim_pace(sim, sr_trace_now(), sr__link_seconds(&sim->speed, (double)size));
     return sr__sim_count_transfer(buffer->type->context, size, err);
 }
 

@@ -3,6 +3,7 @@
  *
  * Layer: backends.  Answers to set/get_tensor_async and cpy_tensor_async of the reference's device backends.
  */
+#include "backend/speed.h"
 #include "backends/sim/sim.h"
 
 /* A write above this is not kept in the queue: the caller waits, as for memory that a device cannot fetch by itself. */
@@ -29,6 +30,8 @@ typedef struct transfer {
     const char *from;
     size_t size;
     sr__sim_point *point;
+    const sr__sim_device *paced_by; /* takes so long for it; NULL: no time of its own */
+    double seconds;
 } transfer;
 
 static void transfer_free(sr__sim_command *command) {
@@ -36,10 +39,18 @@ static void transfer_free(sr__sim_command *command) {
     sr__free(command);
 }
 
+static void move(const transfer *t, void *to) {
+    const uint64_t begin = sr_trace_now();
+    memcpy(to, t->from, t->size);
+    if (t->paced_by) {
+        sr__sim_pace(t->paced_by, begin, t->seconds);
+    }
+}
+
 static sr_status run_move(sr__sim_command *command, sr_error *err) {
     const transfer *t = (transfer *)command;
     (void)err;
-    memcpy(t->to, t->from, t->size);
+    move(t, t->to);
     return SR_OK;
 }
 
@@ -47,7 +58,7 @@ static sr_status run_move(sr__sim_command *command, sr_error *err) {
 static sr_status run_send(sr__sim_command *command, sr_error *err) {
     const transfer *t = (transfer *)command;
     (void)err;
-    memcpy(t->point->payload, t->from, t->size);
+    move(t, t->point->payload);
     sr__sim_point_reach(t->point, NULL);
     return SR_OK;
 }
@@ -68,6 +79,12 @@ static sr_status run_receive(sr__sim_command *command, sr_error *err) {
     }
     sr__sim_error_copy(err, failure);
     return failure->status;
+}
+
+/* It goes over the link of the device that the buffer belongs to. */
+static void take_link(transfer *t, const sr_buffer *buffer) {
+    t->paced_by = sr__sim_of_buffer(buffer);
+    t->seconds = sr__link_seconds(&t->paced_by->speed, (double)t->size);
 }
 
 /* A command that holds a reference to the point (may be NULL). */
@@ -112,6 +129,7 @@ sr_status sr__sim_set_async(sr_backend *backend, sr_buffer *dst, const void *dat
     if (t) {
         sr__sim_tell(&t->command, backend, SR_TRACE_COPY, size);
         memcpy(kept->payload, data, size);
+        take_link(t, dst);
         t->from = kept->payload;
         t->to = sr__buffer_memory(dst) + offset;
     }
@@ -134,6 +152,7 @@ sr_status sr__sim_get_async(sr_backend *backend, const sr_buffer *src, void *dat
     transfer *t = transfer_new(run_move, NULL, size);
     if (t) {
         sr__sim_tell(&t->command, backend, SR_TRACE_COPY, size);
+        take_link(t, src);
         t->from = sr__buffer_memory(src) + offset;
         t->to = data;
     }
@@ -169,6 +188,8 @@ sr_status sr__sim_copy_async(sr_backend *src_backend, sr_backend *dst_backend, c
     send->command.skipped = skip_send;
     sr__sim_tell(&send->command, src_backend, SR_TRACE_COPY, size);
     sr__sim_tell(&receive->command, dst_backend, SR_TRACE_COPY, size);
+    send->paced_by = from->sim;
+    send->seconds = sr__peer_seconds(&from->sim->speed, &to->sim->speed, (double)size);
     send->from = sr__buffer_memory(src->buffer) + src->offset;
     receive->to = sr__buffer_memory(dst->buffer) + dst->offset;
     SR_TRY(count_both(src, dst, size, err));
