@@ -8,11 +8,80 @@
 #include "backend/reach.h"
 
 /* op, family: sr__gpu_op_FAMILY computes it.  Whatever is not listed is refused. */
-#define SR_GPU_OPS(X) \
-    X(ADD, binary)    \
-    X(SUB, binary)    \
-    X(MUL, binary)    \
-    X(DIV, binary)
+#define SR_GPU_OPS(X)                    \
+    X(ADD, binary)                       \
+    X(SUB, binary)                       \
+    X(MUL, binary)                       \
+    X(DIV, binary)                       \
+    X(ADD1, binary)                      \
+    X(SILU_BACK, binary)                 \
+    X(ADD_ID, add_id)                    \
+    X(SQR, unary)                        \
+    X(SQRT, unary)                       \
+    X(LOG, unary)                        \
+    X(SIN, unary)                        \
+    X(COS, unary)                        \
+    X(UNARY, unary)                      \
+    X(LEAKY_RELU, unary)                 \
+    X(CLAMP, unary)                      \
+    X(SCALE, unary)                      \
+    X(FILL, unary)                       \
+    X(GLU, glu)                          \
+    X(NORM, norm)                        \
+    X(RMS_NORM, norm)                    \
+    X(L2_NORM, norm)                     \
+    X(GROUP_NORM, group_norm)            \
+    X(RMS_NORM_BACK, norm_back)          \
+    X(SOFT_MAX_BACK, norm_back)          \
+    X(SOFT_MAX, soft_max)                \
+    X(ROPE, rope)                        \
+    X(ROPE_BACK, rope)                   \
+    X(CPY, copy)                         \
+    X(DUP, copy)                         \
+    X(CONT, copy)                        \
+    X(CONCAT, concat)                    \
+    X(REPEAT, repeat)                    \
+    X(REPEAT_BACK, repeat)               \
+    X(SET, set)                          \
+    X(ACC, set)                          \
+    X(GET_ROWS, get_rows)                \
+    X(SET_ROWS, set_rows)                \
+    X(GET_ROWS_BACK, get_rows_back)      \
+    X(SUM, sum)                          \
+    X(COUNT_EQUAL, count_equal)          \
+    X(SUM_ROWS, sum_rows)                \
+    X(MEAN, sum_rows)                    \
+    X(CUMSUM, cumsum)                    \
+    X(ARGMAX, argmax)                    \
+    X(ARGSORT, argsort)                  \
+    X(TOP_K, top_k)                      \
+    X(DIAG, triangle)                    \
+    X(DIAG_MASK_INF, triangle)           \
+    X(DIAG_MASK_ZERO, triangle)          \
+    X(TRI, triangle)                     \
+    X(IM2COL, im2col)                    \
+    X(IM2COL_3D, im2col)                 \
+    X(IM2COL_BACK, im2col_back)          \
+    X(CONV_2D, conv)                     \
+    X(CONV_3D, conv)                     \
+    X(CONV_2D_DW, conv)                  \
+    X(CONV_TRANSPOSE_1D, conv_transpose) \
+    X(CONV_TRANSPOSE_2D, conv_transpose) \
+    X(POOL_1D, pool)                     \
+    X(POOL_2D, pool)                     \
+    X(POOL_2D_BACK, pool_back)           \
+    X(UPSCALE, upscale)                  \
+    X(PAD, pad)                          \
+    X(PAD_REFLECT_1D, pad)               \
+    X(ROLL, pad)                         \
+    X(ARANGE, arange)                    \
+    X(TIMESTEP_EMBEDDING, timestep)      \
+    X(SSM_CONV, ssm_conv)                \
+    X(SSM_SCAN, ssm_scan)                \
+    X(RWKV_WKV6, wkv6)                   \
+    X(GATED_LINEAR_ATTN, wkv6)           \
+    X(RWKV_WKV7, wkv7)                   \
+    X(GATED_DELTA_NET, delta_net)
 
 #define SR_GPU_OP_DECLARE(op, family) extern const sr__gpu_op sr__gpu_op_##family;
 SR_GPU_OPS(SR_GPU_OP_DECLARE)

@@ -6,8 +6,8 @@
 #ifndef SR_GPU_COPY_H
 #define SR_GPU_COPY_H
 
-/* One unit of `size` bytes, which may be a block; step: what both addresses and the size are multiples of, 1 or 2, where
- * the size is none of 1, 2, 4, 8. */
+/* One unit of `size` bytes, which may be a block; step: what both addresses and the size are multiples of, 1 or 2,
+ * where the size is none of 1, 2, 4, 8. */
 DEVICE void copy_unit(GLOBAL gpu_byte *to, GLOBAL const gpu_byte *from, gpu_int size, gpu_int step) {
     switch (size) {
     case 1: *to = *from; break;

@@ -7,7 +7,7 @@
 #ifndef SR_GPU_INDEX_H
 #define SR_GPU_INDEX_H
 
-/* Of n pieces, those of this work-item; of n pieces, those of this group; of n elements, those of this item of a group. */
+/* Of n pieces, those of this work-item; those of this group; of n elements of a group's piece, those of this item. */
 #define EACH_ITEM(i, n) for (gpu_long i = GLOBAL_ID(0); i < (n); i += GLOBAL_SIZE(0))
 #define EACH_GROUP(r, n) for (gpu_long r = GROUP_ID(0); r < (n); r += GROUP_COUNT(0))
 #define EACH_IN_GROUP(i, n) for (gpu_long i = LOCAL_ID(0); i < (n); i += LOCAL_SIZE(0))
