@@ -27,6 +27,7 @@
 #include "sched_run/report.h"
 #include "sched_run/sched.h"
 #include "sched_run/status.h"
+#include "sched_run/sweep.h"
 #include "sched_run/trace.h"
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * estimate.h - how long a layout would take: a timeline in virtual time, from the figures that its backends are given.
  *
- * Layer: analyze (above sched).  Answers to ggml_backend_sched_compute_splits, wait for wait; docs/estimating.md has the
- * model.  No clock is read: the same layout and figures give the same numbers.  Times are nanoseconds from the moment at
- * which the first split is begun.
+ * Layer: analyze (above sched).  Answers to ggml_backend_sched_compute_splits, wait for wait; docs/estimating.md has
+ * the model.  No clock is read: the same layout and figures give the same numbers.  Times are nanoseconds from the
+ * moment at which the first split is begun.
  * Thread rule: functions here only read what they are given.
  */
 #ifndef SCHED_RUN_ESTIMATE_H
@@ -45,7 +45,7 @@ typedef struct sr_estimate_lane {
     uint64_t bytes;       /* copied */
 } sr_estimate_lane;
 
-/* What time is spent on: a backend's operations, its memory, the latency of its ops, or copies between two backends. */
+/* What a split costs by itself, once. */
 typedef struct sr_estimate_split {
     double flops, bytes;             /* of its nodes */
     uint64_t computing;
@@ -55,7 +55,6 @@ typedef struct sr_estimate_split {
     int32_t n_nodes;
 } sr_estimate_split;
 
-/* How many expected bytes of experts stand for a choice that only data can tell. */
 typedef struct sr_estimate {
     int n_backends;
     int n_batches;

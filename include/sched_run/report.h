@@ -13,6 +13,7 @@
 #include "memory_plan.h"
 #include "reallocation.h"
 #include "sched.h"
+#include "sweep.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,6 +123,9 @@ SR_API sr_status sr_report_rules(const sr_description *description, const sr_rul
 SR_API sr_status sr_report_html_begin(const sr_description *description, sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_html_run(const sr_run_result *result, sr_sink *sink, sr_error *err);
 SR_API sr_status sr_report_html_end(const sr_realloc_history *history, sr_sink *sink, sr_error *err);
+/* A sweep: a table that tells where the layout changes and why, or (json) one object. */
+SR_API sr_status sr_report_sweep(const char *name, const sr_sweep *sweep, const sr_report_options *options, bool json,
+                                 sr_sink *sink, sr_error *err);
 /* DOT: one digraph a run. */
 SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *options, sr_sink *sink,
                                sr_error *err);

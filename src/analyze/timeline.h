@@ -41,7 +41,7 @@ typedef struct sr__timeline_plan {
 bool sr__timeline_walk(const sr_layout *layout, const sr_sched_params *params, const sr__timeline_plan *plan,
                        sr__task_visitor visit, void *user);
 
-/* The node by which a split's input is weights of experts in host memory, of which only the used are copied; or NULL. */
+/* The node that makes a split's input experts in host memory, of which only the used are copied; NULL: it is not. */
 const sr_tensor *sr__experts_node(const sr_layout *layout, const sr_sched_params *params, int32_t split, int32_t input);
 
 #endif

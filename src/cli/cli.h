@@ -24,7 +24,7 @@ typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli
 typedef struct cli_texts { const char **texts; int n; size_t cap; } cli_texts;
 
 typedef struct cli_options {
-    cli_texts params, places, assigns, prints, explains;
+    cli_texts params, places, assigns, prints, explains, sweeps;
     cli_texts files;             /* operands */
     const char *backends_file, *weights, *output;
     int threads;                 /* 0: the backends' own choice */
@@ -145,6 +145,8 @@ typedef struct cli_report {
     const sr_realloc_history *history; /* of the runs, NULL: nobody asks */
 } cli_report;
 
+/* What the options and the terminal say of text reports. */
+sr_report_options cli_report_options(const cli_options *options);
 sr_status cli_report_begin(cli_report *report, const sr_description *description, const cli_options *options,
                            sr_sink *sink, sr_error *err);
 sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_error *err);

@@ -326,6 +326,10 @@ static int one_file(int number, const cli_options *options, sr_trace_report *tra
     cli_session session = {.options = options, .file = strcmp(path, "-") == 0 ? "standard input" : path,
                            .number = number, .trace_file = trace};
     session.reports = !options->check || options->format_given;
+    if (options->sweeps.n > 0) {
+        cli_catch_interrupts();
+        return cli_sweep(&session, path, output);
+    }
     const int loaded = cli_load(path, options, false, &session.description);
     if (loaded != 0) {
         return loaded;

@@ -74,7 +74,7 @@ sr_status cli_lint(cli_session *session, const sr_run *run, const sr_error *run_
 /* The findings of the run at hand, or NULL where they were not looked for. */
 const sr_findings *cli_findings(const cli_session *session);
 
-/* ---- run_insight.c: --explain, --steps, --memory, --estimate, reallocations ------------------------------------------- */
+/* ---- run_insight.c: --explain, --steps, --memory, --estimate, reallocations ----------------------------- */
 
 /* Whether every tensor to be explained occurs in some run; if not, a message has told. */
 bool cli_insight_check(cli_session *session);
@@ -111,6 +111,11 @@ void cli_values_free(cli_values *values);
 sr_status cli_compare_rules(cli_session *session, cli_output *output, sr_error *err);
 /* What the options and the description say of the scheduler. */
 sr_sched_params cli_sched_params(const cli_session *session);
+
+/* ---- run_sweep.c: --sweep -------------------------------------------------------------------------------------- */
+
+/* Every combination of values for the description at a path, reported; the exit status. */
+int cli_sweep(cli_session *session, const char *path, cli_output *output);
 
 /* ---- run_compare.c: --compare ---------------------------------------------------------------------------------- */
 

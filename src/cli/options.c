@@ -32,7 +32,8 @@ enum {
     OPTION_RULES,
     OPTION_FAIL_ON,
     OPTION_ESTIMATE,
-    OPTION_BATCHES
+    OPTION_BATCHES,
+    OPTION_SWEEP
 };
 
 const cli_option_info cli_option_table[] = {
@@ -67,7 +68,8 @@ const cli_option_info cli_option_table[] = {
     {OPTION_STEPS, "steps", NULL, CLI_RUN, "show the graph pass by pass; with dot or svg a drawing each"},
     {'m', "memory", NULL, CLI_RUN, "what compute buffers hold, from when to when; with svg as a drawing"},
     {OPTION_ESTIMATE, "estimate", NULL, CLI_RUN, "how long it would take by the backends' figures; executes nothing"},
-    {OPTION_BATCHES, "batches", "N", CLI_RUN, "--estimate: N batches one after another; default: 1"},
+    {OPTION_BATCHES, "batches", "N", CLI_RUN, "--estimate, --sweep: N batches one after another; default: 1"},
+    {OPTION_SWEEP, "sweep", "NAME=VALUES", CLI_RUN, "estimate for values such as 1,8,32 or 1..512*2; may be repeated"},
     {'l', "lint", NULL, CLI_RUN, "text: every finding, with what to try"},
     {OPTION_FAIL_ON, "fail-on", "KIND[,KIND]", CLI_RUN, "exit 1 on such a finding, or one of a severity; 'help' lists"},
     {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings, no times; with --check no output at all"},
@@ -274,6 +276,7 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_STEPS: o->steps = true; return true;
     case 'm': o->memory = true; return true;
     case OPTION_ESTIMATE: o->estimate = true; return true;
+    case OPTION_SWEEP: return add_text(&o->sweeps, value);
     case OPTION_BATCHES: return read_number("--batches", value, 1, 100000, &o->batches);
     case OPTION_PARALLEL: o->copies = 4; return true;
     case OPTION_NO_OP_OFFLOAD: o->no_op_offload = true; return true;
@@ -415,8 +418,14 @@ static bool check_combinations(const cli_options *o) {
         {o->estimate && (o->prints.n > 0 || o->dump || o->compare || o->rules_all),
          "--estimate does not go with --print, --dump, --compare or --rules all"},
         {o->estimate && !shows_values(o), "--estimate needs --format text, json, jsonl or html"},
-        {o->batches > 0 && !o->estimate, "--batches is for --estimate"},
-        {o->n_copies_list > 1 && !o->memory, "several --copies are for --memory, which compares them"},
+        {o->batches > 0 && !o->estimate && o->sweeps.n == 0, "--batches is for --estimate and --sweep"},
+        {o->sweeps.n > 0 && o->format != CLI_TEXT && o->format != CLI_JSON, "--sweep needs --format text or json"},
+        {o->sweeps.n > 0 && (o->estimate || o->compute || o->check || o->compare || o->rules_all || o->lint ||
+                             o->fail_on || o->explains.n > 0 || o->steps || o->memory || o->trace || o->dump ||
+                             o->prints.n > 0),
+         "--sweep is a report of its own: it goes with options of what is scheduled, --batches and --format"},
+        {o->n_copies_list > 1 && !o->memory && o->sweeps.n == 0,
+         "several --copies are for --memory and --sweep, which compare them"},
         {o->compare && (o->explains.n > 0 || o->memory || o->steps),
          "--compare does not go with --explain, --memory or --steps"},
         {o->format == CLI_HTML && o->files.n > 1, "--format html is a page of one description"},
@@ -468,6 +477,7 @@ void cli_options_free(cli_options *options) {
     sr__free(options->assigns.texts);
     sr__free(options->prints.texts);
     sr__free(options->explains.texts);
+    sr__free(options->sweeps.texts);
     sr__free(options->copies_list);
     sr__free(options->files.texts);
 }

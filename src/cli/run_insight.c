@@ -1,5 +1,6 @@
 /*
- * run_insight.c - what --explain, --steps, --memory and --estimate show of a run, and the story of its memory from run to run.
+ * run_insight.c - what --explain, --steps, --memory and --estimate show of a run, and the story of its memory from run
+ * to run.
  *
  * Layer: cli.
  */

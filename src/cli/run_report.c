@@ -124,19 +124,23 @@ static sr_status draw_all(cli_report *report, const sr_run_result *result, sr_er
 
 /* ---- the report ------------------------------------------------------------------------------------------------ */
 
+sr_report_options cli_report_options(const cli_options *options) {
+    return (sr_report_options){.debug_level = options->debug_level,
+                               .color = wants_color(options),
+                               .unfold = options->unfold,
+                               .verbose = options->verbose,
+                               .lint = options->lint,
+                               .brief = !options->debug_given &&
+                                        (options->explains.n > 0 || options->steps || options->memory ||
+                                         options->estimate),
+                               .table = options->realloc_level > 0 || options->verbose,
+                               .width = columns(options)};
+}
+
 sr_status cli_report_begin(cli_report *report, const sr_description *description, const cli_options *options,
                            sr_sink *sink, sr_error *err) {
-    *report = (cli_report){.options = options, .sink = sink, .description = description};
-    report->text = (sr_report_options){.debug_level = options->debug_level,
-                                       .color = wants_color(options),
-                                       .unfold = options->unfold,
-                                       .verbose = options->verbose,
-                                       .lint = options->lint,
-                                       .brief = !options->debug_given &&
-                                                (options->explains.n > 0 || options->steps || options->memory ||
-                                                 options->estimate),
-                                       .table = options->realloc_level > 0 || options->verbose,
-                                       .width = columns(options)};
+    *report = (cli_report){.options = options, .sink = sink, .description = description,
+                           .text = cli_report_options(options)};
     sink->write(sink->user, "", 0); /* an output file is made even where there is nothing to say */
     switch (options->format) {
     case CLI_TEXT:

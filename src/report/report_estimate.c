@@ -63,7 +63,7 @@ static sr_status put_path(sr__text *text, const sr_estimate *e, sr_error *err) {
     }
     qsort(shares, (size_t)n, sizeof(*shares), compare_shares);
     sr__str_puts(s, "    critical path  ");
-    for (int i = 0; i < n && i < MOST_PATH && (i == 0 || shares[i].time > 0); i++) {
+    for (int i = 0; i < n && i < MOST_PATH && shares[i].time > 0; i++) {
         sr__str_puts(s, i > 0 ? ", " : "");
         sr__put_name(s, lane_name(text->layout, shares[i].lane));
         sr__str_printf(s, " %s ", shares[i].copies ? "copies" : "computes");
@@ -284,9 +284,11 @@ sr_status sr__text_estimate(sr__text *text, const sr_run_result *result, sr_erro
     sr_status status;
     put_headline(text, e);
     SR_TRY(put_lanes(text, e, err));
-    SR_TRY(put_path(text, e, err));
-    put_bounds(text, e);
-    SR_TRY(put_splits(text, e, err));
+    if (e->total > 0) {
+        SR_TRY(put_path(text, e, err));
+        put_bounds(text, e);
+        SR_TRY(put_splits(text, e, err));
+    }
     for (int i = 0; i < result->n_gains; i++) {
         put_gain(text, &result->gains[i]);
     }

@@ -133,9 +133,11 @@ static void links(void **state) {
     (void)state;
     static const char nvlink[] =
         "{\"sched_run\":1,\"backends\":["
-        "{\"name\":\"GPU0\",\"device\":\"sim\",\"speed\":{\"flops\":1e9,\"memory_bandwidth\":1e9,\"link_bandwidth\":1e8,"
+        "{\"name\":\"GPU0\",\"device\":\"sim\",\"speed\":{\"flops\":1e9,\"memory_bandwidth\":1e9,"
+        "\"link_bandwidth\":1e8,"
         "\"peer_bandwidth\":1e9}},"
-        "{\"name\":\"GPU1\",\"device\":\"sim\",\"speed\":{\"flops\":1e9,\"memory_bandwidth\":1e9,\"link_bandwidth\":1e8,"
+        "{\"name\":\"GPU1\",\"device\":\"sim\",\"speed\":{\"flops\":1e9,\"memory_bandwidth\":1e9,"
+        "\"link_bandwidth\":1e8,"
         "\"peer_bandwidth\":5e8}}," CPU "],\"tensors\":[" X "],"
         "\"nodes\":[" SQR("a", "x", "GPU0") "," SQR("b", "a", "GPU1") "," SQR("c", "b", "CPU") "]}";
     open_case(nvlink, "0", 1);
@@ -279,11 +281,13 @@ static void bytes_of_nodes(void **state) {
  * 1000 x 1000 weights: 4 MB, copied in 40 ms.  The host, bound by arithmetic, takes 20 ms a row of the batch and 2 us a
  * row for memory; the device nearly nothing, and 80 us a row for the copies of a row there and one back.
  */
-#define OFFLOAD(more)                                                                                                  \
-    "{\"sched_run\":1,\"backends\":[{\"name\":\"GPU0\",\"device\":\"sim\"" more ",\"speed\":{\"flops\":1e15,"           \
-    "\"memory_bandwidth\":1e15,\"link_bandwidth\":1e8}},{\"name\":\"CPU\",\"device\":\"cpu\",\"speed\":{\"flops\":1e8,"  \
-    "\"memory_bandwidth\":1e9}}],\"buffers\":{\"h\":{\"type\":\"CPU\",\"usage\":\"weights\"}},"                         \
-    "\"tensors\":[{\"name\":\"w\",\"ne\":[1000,1000],\"buffer\":\"h\"},{\"name\":\"x\",\"ne\":[1000,4]}],"              \
+#define OFFLOAD(more)                                                                                   \
+    "{\"sched_run\":1,\"backends\":["                                                                  \
+    "{\"name\":\"GPU0\",\"device\":\"sim\"" more ",\"speed\":{\"flops\":1e15,"                          \
+    "\"memory_bandwidth\":1e15,\"link_bandwidth\":1e8}},"                                              \
+    "{\"name\":\"CPU\",\"device\":\"cpu\",\"speed\":{\"flops\":1e8,\"memory_bandwidth\":1e9}}],"         \
+    "\"buffers\":{\"h\":{\"type\":\"CPU\",\"usage\":\"weights\"}},"                                     \
+    "\"tensors\":[{\"name\":\"w\",\"ne\":[1000,1000],\"buffer\":\"h\"},{\"name\":\"x\",\"ne\":[1000,4]}],"  \
     "\"nodes\":[{\"name\":\"y\",\"op\":\"MUL_MAT\",\"src\":[\"w\",\"x\"]}]}"
 
 static void offload_pays(void **state) {
