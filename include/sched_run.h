@@ -21,6 +21,7 @@
 #include "sched_run/estimate.h"
 #include "sched_run/explain.h"
 #include "sched_run/graph.h"
+#include "sched_run/import.h"
 #include "sched_run/lint.h"
 #include "sched_run/memory_plan.h"
 #include "sched_run/reallocation.h"

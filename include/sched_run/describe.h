@@ -102,6 +102,7 @@ typedef struct sr_sched_settings {
     int64_t graph_size;          /* 0: not given */
     int n_copies;                /* 1 unless `parallel` (4) or `copies` */
     bool op_offload;
+    int max_split_inputs;        /* 0: not given */
 } sr_sched_settings;
 
 /*

@@ -108,6 +108,10 @@ void sr__format_bytes(uint64_t bytes, char out[16]);
 
 /* ---- JSON out ---------------------------------------------------------------------------------------------------- */
 
+/* Bytes of the UTF-8 sequence at p, 0 if there is none: no overlong forms, no surrogates, nothing above U+10FFFF.  What p
+ * points to ends with a 0 byte. */
+size_t sr__utf8_sequence(const unsigned char *p);
+
 /* A streaming writer: commas and quotes are its business.  pretty: two-space indents. */
 typedef struct sr__json {
     sr__str *out;

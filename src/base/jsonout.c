@@ -93,8 +93,7 @@ void sr__json_end_object(sr__json *json) { close_level(json, "}"); }
 
 void sr__json_end_array(sr__json *json) { close_level(json, "]"); }
 
-/* Bytes of the UTF-8 sequence at p, 0 if there is none: no overlong forms, no surrogates, nothing above U+10FFFF. */
-static size_t utf8_length(const unsigned char *p) {
+size_t sr__utf8_sequence(const unsigned char *p) {
     if (p[0] < 0x80) {
         return 1;
     }
@@ -133,7 +132,7 @@ static size_t put_special(sr__str *out, const unsigned char *p) {
         sr__str_printf(out, "\\u%04x", (unsigned)*p);
         return 1;
     }
-    size_t n = utf8_length(p);
+    size_t n = sr__utf8_sequence(p);
     if (n == 0) {
         sr__str_append(out, replacement, sizeof(replacement) - 1);
         return 1;

@@ -58,8 +58,9 @@ sr_sched_params cli_sched_params(const cli_session *session) {
     params.op_offload = settings.op_offload && !options->no_op_offload;
     params.record_decisions = session->reports && (options->format == CLI_TEXT || options->explains.n > 0 ||
                                                    options->steps);
-    if (options->max_split_inputs > 0) {
-        params.max_split_inputs = options->max_split_inputs;
+    if (options->max_split_inputs > 0 || settings.max_split_inputs > 0) {
+        params.max_split_inputs =
+            options->max_split_inputs > 0 ? options->max_split_inputs : settings.max_split_inputs;
     }
     if (options->max_backends > 0) {
         params.max_backends = options->max_backends;

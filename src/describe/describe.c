@@ -10,15 +10,16 @@
 /* ---- the small sections ------------------------------------------------------------------------------------------ */
 
 static sr_status load_settings(sr__loader *ld, const cJSON *json, const sr__at *at) {
-    static const char *const keys[] = {"graph_size", "parallel", "copies", "op_offload"};
+    static const char *const keys[] = {"graph_size", "parallel", "copies", "op_offload", "max_split_inputs"};
     const cJSON *fields[SR_COUNT(keys)];
     sr_sched_settings *settings = &ld->d->settings;
     bool parallel = false;
-    int64_t copies;
+    int64_t copies, inputs;
     sr_status status;
     SR_TRY(sr__fields(ld, json, at, keys, SR_COUNT(keys), fields));
     sr__at size_at = sr__at_key(at, keys[0]), parallel_at = sr__at_key(at, keys[1]);
     sr__at copies_at = sr__at_key(at, keys[2]), offload_at = sr__at_key(at, keys[3]);
+    sr__at inputs_at = sr__at_key(at, keys[4]);
     if (fields[0]) {
         SR_TRY(sr__int_in(ld, fields[0], &size_at, 1, INT64_MAX, &settings->graph_size));
     }
@@ -36,6 +37,10 @@ static sr_status load_settings(sr__loader *ld, const cJSON *json, const sr__at *
     }
     if (fields[3]) {
         SR_TRY(sr__bool(ld, fields[3], &offload_at, &settings->op_offload));
+    }
+    if (fields[4]) {
+        SR_TRY(sr__int_in(ld, fields[4], &inputs_at, 1, INT32_MAX, &inputs));
+        settings->max_split_inputs = (int)inputs;
     }
 done:
     return status;
@@ -75,11 +80,12 @@ static sr_status load_texts(sr__loader *ld) {
         SR_TRY(sr__kept_string(ld, top->json[SR__TOP_DESCRIPTION], &top->at[SR__TOP_DESCRIPTION], &d->text));
     }
     if (top->json[SR__TOP_UNKNOWN_OPS]) {
-        static const char *const names[] = {"opaque", "error"};
+        static const char *const names[] = {"opaque", "error", "all"};
         const sr__at *at = &top->at[SR__TOP_UNKNOWN_OPS];
         const char *text;
         SR_TRY(sr__string(ld, top->json[SR__TOP_UNKNOWN_OPS], at, &text));
-        d->opaque = strcmp(text, "opaque") == 0;
+        d->all_opaque = strcmp(text, "all") == 0;
+        d->opaque = d->all_opaque || strcmp(text, "opaque") == 0;
         if (!d->opaque && strcmp(text, "error") != 0) {
             SR_TRY(sr__unknown(ld, at, "value", text, names, SR_COUNT(names)));
         }

@@ -451,7 +451,7 @@ static void write_description(sr__json *out, const sr_description *d, const char
     }
     if (d->opaque) {
         sr__json_key(out, "unknown_ops");
-        sr__json_string(out, "opaque");
+        sr__json_string(out, d->all_opaque ? "all" : "opaque");
     }
     if (d->plain[SR__TOP_SCHEDULER]) {
         sr__json_key(out, "scheduler");

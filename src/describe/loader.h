@@ -144,7 +144,7 @@ struct sr_description {
     bool has_name;                /* the file gives it */
     sr_machine *machine;
     sr_sched_settings settings;
-    bool opaque;                  /* unknown_ops */
+    bool opaque, all_opaque;      /* unknown_ops */
     const char *weights;          /* resolved, or NULL */
     const char *shown_weights;
     struct sr__gguf *gguf;        /* of weights once opened */

@@ -26,7 +26,8 @@ sr_status sr__find_op(sr__loader *ld, const char *name, const sr__at *at, int *o
         if (op < 0 && *name == '\0') {
             return sr__wrong(ld, at, "an op needs a name");
         }
-        code = op < 0 ? SR_OP_OPAQUE : op | (kind + 1) << 8;
+        bool unknown = op < 0 || (ld->d->all_opaque && !sr_op_is_view(op));
+        code = unknown ? SR_OP_OPAQUE : op | (kind + 1) << 8;
         char *key = sr__arena_strdup(&ld->json, name);
         if (!key || !sr__map_put(&ld->ops, key, code)) {
             return sr__no_memory(ld);

@@ -117,7 +117,7 @@ static sr_status collect_sources(sr__draft *draft) {
     }
     for (int j = 0; j < n; j++) {
         int32_t s = spec->srcs[j] == SR_SELF ? self : spec->srcs[j];
-        if (s == self && !(spec->op == SR_OP_CPY && j == 1)) {
+        if (s == self && !(strcmp(name, "CPY") == 0 && j == 1)) { /* an opaque CPY may, too */
             return sr__fail(draft->err, SR_INVALID, "'%s' is its own source: only a CPY may be, as its destination",
                             draft->id);
         }
