@@ -5,7 +5,7 @@ _sched_run() {
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            run | expand | devices | ops | help)
+            run | expand | import | devices | ops | help)
                 [[ $i -eq 1 ]] && command=${COMP_WORDS[i]}
                 ;;
         esac
@@ -34,7 +34,7 @@ _sched_run() {
             return
             ;;
         -p | --param | -P | --place | -A | --assign | -e | --explain | -t | --threads | --copies | --max-split-inputs | --max-backends | \
-            --print | --compare | --nmse)
+            --print | --compare | --nmse | --graph)
             return
             ;;
         --dump)
@@ -56,6 +56,9 @@ _sched_run() {
         expand)
             options="--param --backends --place --assign --weights --simulate-missing --output --quiet --version --help"
             ;;
+        import)
+            options="--graph --no-pins --output --quiet --version --help"
+            ;;
         *)
             options="--version --help"
             ;;
@@ -63,10 +66,10 @@ _sched_run() {
     if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$word"))
     elif [[ $command == help ]]; then
-        COMPREPLY=($(compgen -W "run expand devices ops help" -- "$word"))
+        COMPREPLY=($(compgen -W "run expand import devices ops help" -- "$word"))
     elif [[ $COMP_CWORD -eq 1 ]]; then
-        COMPREPLY=($(compgen -W "run expand devices ops help" -- "$word") $(compgen -f -- "$word"))
-    elif [[ $command == run || $command == expand ]]; then
+        COMPREPLY=($(compgen -W "run expand import devices ops help" -- "$word") $(compgen -f -- "$word"))
+    elif [[ $command == run || $command == expand || $command == import ]]; then
         COMPREPLY=($(compgen -f -- "$word"))
     fi
 }

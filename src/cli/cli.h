@@ -59,6 +59,8 @@ typedef struct cli_options {
     bool help, version;
     bool has_offload_min_batch;  /* GGML_OP_OFFLOAD_MIN_BATCH */
     int64_t offload_min_batch;
+    bool has_graph, no_pins;     /* import */
+    int graph;
 } cli_options;
 
 typedef struct cli_command {
@@ -70,7 +72,7 @@ typedef struct cli_command {
     int (*run)(const cli_options *options);
 } cli_command;
 
-enum { CLI_RUN = 1, CLI_EXPAND = 2, CLI_DEVICES = 4, CLI_OPS = 8, CLI_HELP = 16, CLI_ALL = 31 };
+enum { CLI_RUN = 1, CLI_EXPAND = 2, CLI_DEVICES = 4, CLI_OPS = 8, CLI_HELP = 16, CLI_IMPORT = 32, CLI_ALL = 63 };
 
 /* One option: what help, the parser and the tests of manual and completion read. */
 typedef struct cli_option_info {
@@ -158,10 +160,14 @@ sr_status cli_report_end(cli_report *report, sr_error *err);
 /* Loads a description as the options say; a failure has been told and is the exit status, 0: done. */
 int cli_load(const char *path, const cli_options *options, bool no_memory, sr_description **out_description);
 
+/* Appends a file, or standard input for "-". */
+sr_status cli_read_file(const char *path, sr__str *text, sr_error *err);
+
 /* ---- commands -------------------------------------------------------------------------------------------------- */
 
 int cli_cmd_run(const cli_options *options);
 int cli_cmd_expand(const cli_options *options);
+int cli_cmd_import(const cli_options *options);
 int cli_cmd_devices(const cli_options *options);
 int cli_cmd_ops(const cli_options *options);
 int cli_cmd_help(const cli_options *options);

@@ -3,6 +3,8 @@
  *
  * Layer: cli.
  */
+#include <errno.h>
+
 #include "cli/cli.h"
 
 static void warn(void *user, const char *message) {
@@ -12,16 +14,26 @@ static void warn(void *user, const char *message) {
     }
 }
 
-static sr_status read_standard_input(sr__str *text, sr_error *err) {
+sr_status cli_read_file(const char *path, sr__str *text, sr_error *err) {
     char part[64 * 1024];
     size_t n;
-    while ((n = fread(part, 1, sizeof(part), stdin)) > 0 && !text->failed) {
+    const bool is_input = strcmp(path, "-") == 0;
+    FILE *file = is_input ? stdin : fopen(path, "rb");
+    sr_status status = SR_OK;
+    while (file != NULL && (n = fread(part, 1, sizeof(part), file)) > 0 && !text->failed) {
         sr__str_append(text, part, n);
     }
     if (text->failed) {
-        return sr__fail_memory(err);
+        status = sr__fail_memory(err);
+    } else if (is_input && ferror(stdin) != 0) {
+        status = sr__fail(err, SR_IO, "standard input cannot be read");
+    } else if (file == NULL || ferror(file) != 0) {
+        status = sr__fail(err, SR_IO, "cannot read '%s': %s", path, strerror(errno));
     }
-    return ferror(stdin) != 0 ? sr__fail(err, SR_IO, "standard input cannot be read") : SR_OK;
+    if (file != NULL && !is_input) {
+        fclose(file);
+    }
+    return status;
 }
 
 static sr_status load(const char *path, const sr_load_options *options, sr_description **out_description,
@@ -30,7 +42,7 @@ static sr_status load(const char *path, const sr_load_options *options, sr_descr
         return sr_description_load(path, options, out_description, err);
     }
     sr__str text = {0};
-    sr_status status = read_standard_input(&text, err);
+    sr_status status = cli_read_file(path, &text, err);
     if (status == SR_OK) {
         status = sr_description_load_text(sr__str_text(&text), text.length, "standard input", "", options,
                                           out_description, err);

@@ -11,6 +11,7 @@
 const cli_command cli_commands[] = {
     {"run", "GRAPH.json...", "load, schedule, report (the default command)", CLI_RUN, 1, -1, cli_cmd_run},
     {"expand", "GRAPH.json", "print the plain form of a description", CLI_EXPAND, 1, 1, cli_cmd_expand},
+    {"import", "LOG", "a description from a log of GGML_SCHED_DEBUG=2", CLI_IMPORT, 1, 1, cli_cmd_import},
     {"devices", "", "backends of this build and devices of this machine", CLI_DEVICES, 0, 0, cli_cmd_devices},
     {"ops", "", "every op: sources, parameters, in place, who executes it", CLI_OPS, 0, 0, cli_cmd_ops},
     {"help", "[COMMAND]", "describe a command and its options", CLI_HELP, 0, 1, cli_cmd_help},
@@ -44,8 +45,9 @@ static bool is_mistyped_command(const cli_options *options) {
 static bool check_operands(const cli_command *command, const cli_options *options) {
     const int n = options->files.n;
     if (n < command->min_operands) {
-        cli_message("a %s is missing: sched-run %s[OPTIONS] %s", "graph description",
-                    command->bit == CLI_RUN ? "" : "expand ", command->operands);
+        const bool run = command->bit == CLI_RUN;
+        cli_message("a %s is missing: sched-run %s%s[OPTIONS] %s", command->bit == CLI_IMPORT ? "log" : "graph description",
+                    run ? "" : command->name, run ? "" : " ", command->operands);
         return false;
     }
     if (command->max_operands >= 0 && n > command->max_operands) {

@@ -33,7 +33,9 @@ enum {
     OPTION_FAIL_ON,
     OPTION_ESTIMATE,
     OPTION_BATCHES,
-    OPTION_SWEEP
+    OPTION_SWEEP,
+    OPTION_GRAPH,
+    OPTION_NO_PINS
 };
 
 const cli_option_info cli_option_table[] = {
@@ -62,7 +64,7 @@ const cli_option_info cli_option_table[] = {
     {OPTION_REALLOC, "realloc", "LEVEL", CLI_RUN, "exit 1 on 1: an unexpected reallocation, 2: any"},
     {'f', "format", "FORMAT", CLI_RUN, "text (default), ggml, json, jsonl, dot, svg, html"},
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
-    {'o', "output", "FILE", CLI_RUN | CLI_EXPAND, "write to FILE; default: standard output"},
+    {'o', "output", "FILE", CLI_RUN | CLI_EXPAND | CLI_IMPORT, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
     {'e', "explain", "NODE", CLI_RUN, "why a tensor is where it is, and not elsewhere; may be repeated; 'all'"},
     {OPTION_STEPS, "steps", NULL, CLI_RUN, "show the graph pass by pass; with dot or svg a drawing each"},
@@ -72,8 +74,10 @@ const cli_option_info cli_option_table[] = {
     {OPTION_SWEEP, "sweep", "NAME=VALUES", CLI_RUN, "estimate for values such as 1,8,32 or 1..512*2; may be repeated"},
     {'l', "lint", NULL, CLI_RUN, "text: every finding, with what to try"},
     {OPTION_FAIL_ON, "fail-on", "KIND[,KIND]", CLI_RUN, "exit 1 on such a finding, or one of a severity; 'help' lists"},
-    {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND, "no warnings, no times; with --check no output at all"},
+    {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND | CLI_IMPORT, "no warnings, no times; with --check no output at all"},
     {'v', "verbose", NULL, CLI_RUN, "text: sources, addresses, leafs and times too"},
+    {OPTION_GRAPH, "graph", "N", CLI_IMPORT, "import the log's schedule N alone, counted from 0; default: all"},
+    {OPTION_NO_PINS, "no-pins", NULL, CLI_IMPORT, "leave the backends of nodes to the scheduler"},
     {OPTION_COLOR, "color", "WHEN", CLI_RUN, "auto (default), always, never"},
     {'V', "version", NULL, CLI_ALL, "print the version"},
     {'h', "help", NULL, CLI_ALL, "print this help"},
@@ -286,6 +290,8 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_REALLOC: return read_number("--realloc", value, 0, 2, &o->realloc_level);
     case OPTION_UNFOLD: o->unfold = true; return true;
     case OPTION_CHECK: o->check = true; return true;
+    case OPTION_GRAPH: o->has_graph = true; return read_number("--graph", value, 0, INT_MAX, &o->graph);
+    case OPTION_NO_PINS: o->no_pins = true; return true;
     case OPTION_COLOR: return read_color(value, o);
     default: return false;
     }

@@ -201,11 +201,14 @@ typedef struct sr__import {
 int sr__log_backend_of(const sr__log_machine *machine, sr__span text, int preferred);
 int sr__log_split_backend(const sr__import *im, const sr__log_node *node);
 sr_status sr__log_find_backends(sr__import *im);                        /* log_backends.c */
+sr_status sr__log_add_backend(sr__import *im, sr__span name, bool is_full);
+sr_status sr__log_rank_backends(sr__import *im);
 sr_status sr__log_make_graph(sr__import *im, int32_t schedule);         /* log_graph.c */
 /* A name that says of itself that it is a view of another; *out_base: of which. */
 bool sr__log_is_view_name(sr__span name, bool cut, sr__span *out_base);
 sr_status sr__log_add_item(sr__import *im, sr__log_graph *graph, const sr__log_item *like, int32_t *out);
 sr_status sr__log_settle_views(sr__import *im, sr__log_graph *graph);   /* log_machine.c */
+bool sr__log_is_weight_name(sr__span name);
 sr_status sr__log_find_weights(sr__import *im, sr__log_graph *graph);        /* log_weights.c */
 sr_status sr__log_place(sr__import *im);                                /* log_machine.c */
 sr_status sr__log_write(sr__import *im, char **out_text);               /* log_write.c */

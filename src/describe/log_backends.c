@@ -41,7 +41,7 @@ int sr__log_split_backend(const sr__import *im, const sr__log_node *node) {
     return own >= 0 ? own : by_header;
 }
 
-static sr_status add_backend(sr__import *im, sr__span name, bool is_full) {
+sr_status sr__log_add_backend(sr__import *im, sr__span name, bool is_full) {
     sr__log_machine *machine = &im->machine;
     if (machine->n_backends == SR__MAX_LOG_BACKENDS) {
         return sr__fail(im->err, SR_LIMIT, "the log has more than %d backends", SR__MAX_LOG_BACKENDS);
@@ -74,7 +74,7 @@ static sr_status add_from_copies(sr__import *im, const sr__log_node *node) {
         const sr__span name = {e->name.text, (int32_t)(hash - e->name.text)};
         const sr__log_backend backend = {.name = name};
         if (is_meant(&backend, node->self.backend) && !is_known(&im->machine, name)) {
-            status = add_backend(im, name, true);
+            status = sr__log_add_backend(im, name, true);
         }
     }
     return status;
@@ -84,7 +84,7 @@ static sr_status add_cut(sr__import *im, const sr__log_entry *e) {
     if (e->backend.length == 0 || sr__log_backend_of(&im->machine, e->backend, -1) >= 0) {
         return SR_OK;
     }
-    return add_backend(im, e->backend, false);
+    return sr__log_add_backend(im, e->backend, false);
 }
 
 /* ---- order of priority ----------------------------------------------------------------------------------------------- */
@@ -141,10 +141,13 @@ static bool comes_before(const sr__log_machine *machine, int a, int b) {
     return order != 0 ? order < 0 : a < b;
 }
 
-static sr_status rank_backends(sr__import *im) {
+sr_status sr__log_rank_backends(sr__import *im) {
     sr__log_machine *machine = &im->machine;
     sr_status status = SR_OK;
     machine->last = -1;
+    for (size_t b = 0; b < machine->n_backends; b++) {
+        machine->backends[b].rank = 0;
+    }
     for (int b = (int)machine->n_backends - 1; b >= 0; b--) {
         const sr__span name = machine->backends[b].name;
         const bool better = machine->last < 0 || !sr__span_is(machine->backends[machine->last].name, "CPU");
@@ -153,7 +156,7 @@ static sr_status rank_backends(sr__import *im) {
         }
     }
     if (machine->last < 0) {
-        SR_TRY(add_backend(im, (sr__span){"CPU", 3}, true));
+        SR_TRY(sr__log_add_backend(im, (sr__span){"CPU", 3}, true));
         machine->last = (int)machine->n_backends - 1;
     }
     for (int b = 0; b < (int)machine->n_backends; b++) {
@@ -170,7 +173,7 @@ sr_status sr__log_find_backends(sr__import *im) {
     sr_status status = SR_OK;
     for (size_t i = 0; i < log->n_splits; i++) {
         if (!is_known(&im->machine, log->splits[i].backend)) {
-            SR_TRY(add_backend(im, log->splits[i].backend, true));
+            SR_TRY(sr__log_add_backend(im, log->splits[i].backend, true));
         }
     }
     for (size_t i = 0; i < log->n_nodes; i++) {
@@ -184,7 +187,7 @@ sr_status sr__log_find_backends(sr__import *im) {
     for (size_t i = 0; i < log->n_srcs; i++) {
         SR_TRY(add_cut(im, &log->srcs[i]));
     }
-    SR_TRY(rank_backends(im));
+    SR_TRY(sr__log_rank_backends(im));
 done:
     return status;
 }

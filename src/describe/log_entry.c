@@ -164,7 +164,8 @@ static sr__span read_name(const char *p, const char *end, int width) {
     if (width > 0 && end - p > width + 1) {
         p = end - width;
     }
-    return sr__span_trim(p, end);
+    p = skip_spaces(p, end); /* a space at the end belongs to the name: the column may cut it there */
+    return (sr__span){p, (int32_t)(end - p)};
 }
 
 const char *sr__log_read_entry(const char *p, const char *end, int width, sr__log_entry *out, int *out_width) {

@@ -51,16 +51,18 @@ sr_status sr__log_add_item(sr__import *im, sr__log_graph *graph, const sr__log_i
     return SR_OK;
 }
 
-static int key_length(const maker *m, sr__span name) {
-    return name.length < m->log->width ? name.length : m->log->width;
+/* A name as far as the column shows it, without spaces around it: those in front drown in the column, and those at the
+ * end get lost in copying. */
+static sr__span key_of(const maker *m, sr__span name) {
+    return sr__span_trim(name.text, name.text + (name.length < m->log->width ? name.length : m->log->width));
 }
 
 /* Makes an item be found by its name. */
 static sr_status list_item(maker *m, int32_t index) {
     sr__log_item *item = &m->graph->items[index];
-    const int n = key_length(m, item->name);
-    item->next = sr__map_get_n(&m->names, item->name.text, (size_t)n, -1);
-    char *key = sr__arena_strndup(&m->im->arena, item->name.text, (size_t)n);
+    const sr__span shown = key_of(m, item->name);
+    item->next = sr__map_get_n(&m->names, shown.text, (size_t)shown.length, -1);
+    char *key = sr__arena_strndup(&m->im->arena, shown.text, (size_t)shown.length);
     if (key == NULL || !sr__map_put(&m->names, key, index)) {
         return sr__fail_memory(m->im->err);
     }
@@ -68,13 +70,15 @@ static sr_status list_item(maker *m, int32_t index) {
 }
 
 /* Items of equal first letters: the same name, as far as both are known. */
-static bool may_be(const maker *m, const sr__log_item *item, sr__span name, bool is_full) {
-    const int n = key_length(m, name);
-    return n < m->log->width || !is_full || !item->is_full || sr__span_equal(item->name, name);
+static bool may_be(const sr__log_item *item, sr__span name, bool is_full) {
+    return !is_full || !item->is_full ||
+           sr__span_equal(sr__span_trim(item->name.text, item->name.text + item->name.length),
+                          sr__span_trim(name.text, name.text + name.length));
 }
 
 static int32_t first_of_name(const maker *m, sr__span name) {
-    return sr__map_get_n(&m->names, name.text, (size_t)key_length(m, name), -1);
+    const sr__span shown = key_of(m, name);
+    return sr__map_get_n(&m->names, shown.text, (size_t)shown.length, -1);
 }
 
 /* ---- names of views --------------------------------------------------------------------------------------------------- */
@@ -109,12 +113,18 @@ static int32_t find_parent(const maker *m, sr__span name, bool is_full) {
             return of_base;
         }
     }
-    return first_of_name(m, name);
+    int32_t same = first_of_name(m, name);
+    while (same >= 0 && !may_be(&m->graph->items[same], name, is_full)) {
+        same = m->graph->items[same].next;
+    }
+    return same;
 }
 
+/* Also a name that there is already, but of another size or elsewhere; weights have no views of their own name. */
 static bool may_be_view(const maker *m, sr__span name, bool is_full) {
     sr__span base;
-    return sr__log_is_view_name(name, !is_full, &base) || first_of_name(m, name) >= 0;
+    return sr__log_is_view_name(name, !is_full, &base) ||
+           (!sr__log_is_weight_name(name) && find_parent(m, name, is_full) >= 0);
 }
 
 /* A tensor that was not seen before: one of the views left out, if its name says so, or a leaf. */
@@ -140,35 +150,33 @@ static sr_status new_source(maker *m, const sr__log_item *like, int32_t *out) {
 
 /* ---- copies ------------------------------------------------------------------------------------------------------------ */
 
-/* The first letters of "BACKEND#name#", as wide as the column. */
+/* A copy's name as far as all logs show it: cut to the column, without the number, '#' or space at the end. */
+static int32_t copy_key_length(const maker *m, sr__span shown) {
+    int32_t n = shown.length < m->log->width ? shown.length : m->log->width;
+    const int32_t whole = n;
+    while (n > 0 && shown.text[n - 1] >= '0' && shown.text[n - 1] <= '9') {
+        n--;
+    }
+    if (n == 0 || shown.text[n - 1] != '#' || memchr(shown.text, '#', (size_t)n - 1) == NULL) {
+        n = whole;
+    }
+    while (n > 0 && (shown.text[n - 1] == '#' || shown.text[n - 1] == ' ')) {
+        n--;
+    }
+    return n;
+}
+
+/* The same of a copy of a tensor that is known. */
 static bool set_copy_key(maker *m, sr__span backend, sr__span name) {
     sr__str_clear(&m->key);
     sr__str_append(&m->key, backend.text, (size_t)backend.length);
     sr__str_append(&m->key, "#", 1);
     sr__str_append(&m->key, name.text, (size_t)name.length);
-    sr__str_append(&m->key, "#", 1);
-    if (m->key.length > (size_t)m->log->width) {
-        m->key.length = (size_t)m->log->width;
+    if (!m->key.failed) {
+        m->key.length = (size_t)copy_key_length(m, (sr__span){m->key.data, (int32_t)m->key.length});
         m->key.data[m->key.length] = '\0';
     }
     return !m->key.failed;
-}
-
-/* The same of what a log shows of a copy's name; the number is taken off, old names have none. */
-static sr__span shown_key(const maker *m, sr__span shown, sr__str *room) {
-    int32_t n = shown.length;
-    while (n > 0 && shown.text[n - 1] >= '0' && shown.text[n - 1] <= '9') {
-        n--;
-    }
-    const bool numbered = n > 0 && shown.text[n - 1] == '#' && memchr(shown.text, '#', (size_t)n - 1) != NULL;
-    if (numbered || shown.length >= m->log->width) {
-        shown.length = numbered ? n : m->log->width;
-        return shown;
-    }
-    sr__str_clear(room);
-    sr__str_append(room, shown.text, (size_t)shown.length);
-    sr__str_append(room, "#", 1);
-    return (sr__span){sr__str_text(room), (int32_t)room->length};
 }
 
 static bool starts_with_backend(const sr__import *im, int backend, sr__span shown, int width) {
@@ -183,7 +191,7 @@ static sr_status find_original(maker *m, const sr__log_input *input, int backend
     const uint64_t bit = UINT64_C(1) << backend;
     for (int32_t i = first_of_name(m, input->name); i >= 0; i = m->graph->items[i].next) {
         sr__log_item *item = &m->graph->items[i];
-        if (item->size == input->size && item->step == input->step && may_be(m, item, input->name, true) &&
+        if (item->size == input->size && item->step == input->step && may_be(item, input->name, true) &&
             item->backend != backend && ((item->copied | item->direct) & bit) == 0) {
             item->name = input->name;
             item->is_full = true;
@@ -224,8 +232,7 @@ static bool is_input_shown(maker *m, const sr__log_input *input, int backend, sr
 /* The next input of the header, else a copy made before, else a later input; *out -1: none of these. */
 static sr_status find_copy(maker *m, const sr__log_node *node, const sr__log_entry *e, int backend, int32_t *out) {
     const sr__log_split *split = node->split >= 0 ? &m->log->splits[node->split] : NULL;
-    sr__str room = {0};
-    const sr__span key = shown_key(m, e->name, &room);
+    const sr__span key = {e->name.text, copy_key_length(m, e->name)};
     sr_status status = SR_OK;
     *out = -1;
     int32_t first = split != NULL ? split->inputs_begin : 0, end = split != NULL ? first + split->n_inputs : 0;
@@ -251,8 +258,7 @@ static sr_status find_copy(maker *m, const sr__log_node *node, const sr__log_ent
     if (*out < 0 && k >= 0) {
         *out = m->made[k].item;
     }
-    sr__str_free(&room);
-    return room.failed ? sr__fail_memory(m->im->err) : status;
+    return status;
 }
 
 /* A copy that no header tells of, because there is none or it is cut: an input all the same. */
@@ -277,7 +283,7 @@ static int32_t find_direct(const maker *m, const sr__log_entry *e, int backend) 
         const sr__log_item *item = &m->graph->items[i];
         const bool there = backend < 0 || item->backend == backend ||
                            (item->backend < 0 && (item->copied >> backend & 1) == 0);
-        if (there && item->size == e->size && item->step == e->step && may_be(m, item, e->name, is_full)) {
+        if (there && item->size == e->size && item->step == e->step && may_be(item, e->name, is_full)) {
             return i;
         }
     }

@@ -83,6 +83,24 @@ static int choose_backend(const sr__log_machine *machine, const sr__log_item *it
     return machine->last;
 }
 
+/* A tensor that is copied to every backend of the log lies on one that computes nothing. */
+static sr_status add_missing_backend(sr__import *im) {
+    sr__log_machine *machine = &im->machine;
+    const uint64_t all = machine->n_backends < 64 ? (UINT64_C(1) << machine->n_backends) - 1 : UINT64_MAX;
+    for (size_t g = 0; g < im->n_graphs; g++) {
+        const sr__log_graph *graph = &im->graphs[g];
+        for (size_t i = 0; i < graph->n_items; i++) {
+            /* the CPU that is always there may be none of the log's */
+            if (graph->items[i].backend < 0 && (graph->items[i].copied & all) == all) {
+                const sr_status status = sr__log_add_backend(im, (sr__span){"OTHER", 5}, true);
+                machine->accepts[machine->n_backends - 1] = UINT64_C(1) << (machine->n_backends - 1);
+                return status == SR_OK ? sr__log_rank_backends(im) : status;
+            }
+        }
+    }
+    return SR_OK;
+}
+
 /* A view lies where what it views lies. */
 static void settle_backends(const sr__log_machine *machine, sr__log_graph *graph) {
     for (size_t i = 0; i < graph->n_items; i++) {
@@ -200,6 +218,9 @@ sr_status sr__log_settle_views(sr__import *im, sr__log_graph *graph) {
                                                                             im->machine.buffers[r->buffer].readers == 0)) &&
                    has_room(graph, root, v->bytes);
         }
+        if (fine) {
+            graph->items[view].parent = root;
+        }
         status = fine ? SR_OK : add_root(im, graph, view);
     }
     return status;
@@ -232,6 +253,7 @@ sr_status sr__log_place(sr__import *im) {
     find_limit(im);
     im->machine.n_copies = im->log.max_copy < 1 ? 1 : im->log.max_copy < 4 ? 4 : im->log.max_copy + 1;
     SR_TRY(find_accepted(im));
+    SR_TRY(add_missing_backend(im));
     for (size_t g = 0; g < im->n_graphs; g++) {
         sr__log_graph *graph = &im->graphs[g];
         settle_backends(&im->machine, graph);

@@ -32,8 +32,9 @@ static sr_status read_inputs(sr__log *log, sr__log_split *split, const char *p, 
         if (!sr__grow(&log->inputs, &log->inputs_cap, log->n_inputs + 1, sizeof(*log->inputs))) {
             return sr__fail_memory(err);
         }
-        log->inputs[log->n_inputs++] =
-            (sr__log_input){.name = sr__span_trim(name, paren), .size = entry.size, .step = entry.step};
+        const bool spaced = paren > name && paren[-1] == ' ';
+        log->inputs[log->n_inputs++] = (sr__log_input){
+            .name = {name, (int32_t)(paren - name) - spaced}, .size = entry.size, .step = entry.step};
         split->n_inputs++;
         p = after;
     }

@@ -107,8 +107,7 @@ static void walk_nodes(walk *w) {
 }
 
 /* Names that models give their weights; what cuts off the end leaves the beginning. */
-static bool sounds_like_weight(const sr__log_item *item) {
-    const sr__span name = item->name;
+bool sr__log_is_weight_name(sr__span name) {
     static const char *const starts[] = {"blk.", "token_embd", "output.weight", "output_norm", "model.", "cls.", "enc.blk.",
                                          "dec.blk.", "v.blk.", "mm."};
     for (int i = 0; i < SR_COUNT(starts); i++) {
@@ -128,7 +127,7 @@ sr_status sr__log_find_weights(sr__import *im, sr__log_graph *graph) {
     }
     for (size_t i = 0; i < graph->n_items; i++) {
         sr__log_item *item = &graph->items[i];
-        item->likely_weight = item->likely_weight || (item->kind == SR__ITEM_LEAF && sounds_like_weight(item));
+        item->likely_weight = item->likely_weight || (item->kind == SR__ITEM_LEAF && sr__log_is_weight_name(item->name));
     }
     walk_nodes(&w);
     memset(w.copied, 0, (graph->n_items + 1) * sizeof(*w.copied));

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compares the tool with recorded results: parity.sh SCHED_RUN FOLDER.  Below FOLDER every NAME.json is checked against
-# its `expect`; where NAME.log stands beside it, `--format ggml` must equal it to the byte.  Ends with `N passed, N failed`.
+# its `expect`; where NAME.log stands beside it, `--format ggml` must equal it to the byte.  Then the logs are imported
+# and scheduled again (import.sh).  Ends with `N passed, N failed`.
 set -u
 PARITY_FLAGS=${PARITY_FLAGS--n}
 tool=$1
@@ -33,5 +34,11 @@ for f in $(find "$folder" -name '*.json' -not -path '*/models/*' | sort); do
         head -n 2 "$out.err"
     fi
 done
+"$(dirname "$0")/import.sh" "$tool" "$folder" >"$out"
+sed '$d' "$out"
+line=$(tail -n 1 "$out")
+rest=${line#* passed, }
+passed=$((passed + ${line%% *}))
+failed=$((failed + ${rest%% *}))
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
