@@ -134,6 +134,11 @@ void sr__json_int(sr__json *json, int64_t value);
 void sr__json_double(sr__json *json, double value);      /* shortest that reads back; no NaN or infinity: null */
 void sr__json_bool(sr__json *json, bool value);
 void sr__json_null(sr__json *json);
+/* A key and its value. */
+void sr__json_put_string(sr__json *json, const char *key, const char *value);
+void sr__json_put_int(sr__json *json, const char *key, int64_t value);
+void sr__json_put_double(sr__json *json, const char *key, double value);
+void sr__json_put_bool(sr__json *json, const char *key, bool value);
 
 /* ---- expressions over named integers: + - * / % ( ) min max comparisons c ? a : b -------------------------------- */
 

@@ -223,3 +223,25 @@ void sr__json_null(sr__json *json) {
     sr__str_puts(json->out, "null");
     json->need_comma = true;
 }
+
+/* ---- keys with their values -------------------------------------------------------------------------------------- */
+
+void sr__json_put_string(sr__json *json, const char *key, const char *value) {
+    sr__json_key(json, key);
+    sr__json_string(json, value);
+}
+
+void sr__json_put_int(sr__json *json, const char *key, int64_t value) {
+    sr__json_key(json, key);
+    sr__json_int(json, value);
+}
+
+void sr__json_put_double(sr__json *json, const char *key, double value) {
+    sr__json_key(json, key);
+    sr__json_double(json, value);
+}
+
+void sr__json_put_bool(sr__json *json, const char *key, bool value) {
+    sr__json_key(json, key);
+    sr__json_bool(json, value);
+}
