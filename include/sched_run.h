@@ -18,6 +18,7 @@
 #include "sched_run/backend.h"
 #include "sched_run/custom.h"
 #include "sched_run/describe.h"
+#include "sched_run/diff.h"
 #include "sched_run/estimate.h"
 #include "sched_run/explain.h"
 #include "sched_run/graph.h"

@@ -33,7 +33,8 @@ for f in $(find src -name '*.[ch]' | sort); do
         sched_run.h) [ "$room" = cli ] || complain "$f includes the umbrella header"; continue ;;
         sched_run/trace.h) target=backend ;;
         sched_run/import.h) target=describe ;;
-        sched_run/lint.h | sched_run/estimate.h | sched_run/sweep.h | sched_run/explain.h | sched_run/memory_plan.h | sched_run/reallocation.h) target=analyze ;;
+        sched_run/diff.h | sched_run/estimate.h | sched_run/explain.h | sched_run/lint.h | sched_run/memory_plan.h | \
+            sched_run/reallocation.h | sched_run/sweep.h) target=analyze ;;
         sched_run/*) target=${inc#sched_run/}; target=${target%.h} ;;
         backends/drivers.h) target=backends ;;
         backends/gpu/*) # what devices with kernels of their own share
