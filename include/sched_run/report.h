@@ -8,6 +8,7 @@
 
 #include "analyze.h"
 #include "describe.h"
+#include "diff.h"
 #include "estimate.h"
 #include "explain.h"
 #include "memory_plan.h"
@@ -133,6 +134,35 @@ SR_API sr_status sr_report_dot(const sr_run_result *result, const sr_report_opti
 SR_API sr_status sr_report_steps_dot(const sr_run_result *result, int pass, sr_sink *sink, sr_error *err);
 /* The memory plan (result->memory) as a drawing: address over time, a rectangle a tensor. */
 SR_API sr_status sr_report_memory_svg(const sr_run_result *result, sr_sink *sink, sr_error *err);
+
+/* ---- two layouts side by side ------------------------------------------------------------------------------------ */
+
+/* What is compared: A and B as messages show them (file and options), and what came of it. */
+typedef struct sr_diff_head {
+    const char *a, *b;
+    int n_runs_a, n_runs_b;
+    int n_differ;                /* of the runs that both have */
+} sr_diff_head;
+
+/* One run of both sides, or of one side: then the other's run is NULL, as is the diff. */
+typedef struct sr_diff_result {
+    const sr_run *run_a, *run_b;
+    const sr_error *error_a, *error_b; /* the runs' own, with status OK if they went well */
+    const sr_diff *diff;
+} sr_diff_result;
+
+/* For people; options->verbose: every node, else runs of equal movements and equal layers are folded. */
+SR_API sr_status sr_report_diff_text_begin(const sr_diff_head *head, const sr_report_options *options, sr_sink *sink,
+                                           sr_error *err);
+SR_API sr_status sr_report_diff_text_run(const sr_diff_result *result, const sr_report_options *options, sr_sink *sink,
+                                         sr_error *err);
+/* JSON: one object from begin to end; docs/schema/diff.schema.json. */
+SR_API sr_status sr_report_diff_json_begin(const sr_diff_head *head, sr_sink *sink, sr_error *err);
+SR_API sr_status sr_report_diff_json_run(const sr_diff_result *result, bool first, sr_sink *sink, sr_error *err);
+SR_API sr_status sr_report_diff_json_end(sr_sink *sink, sr_error *err);
+/* DOT: B's graph as a digraph, with what is not as in A coloured, and what only A has beside it. */
+SR_API sr_status sr_report_diff_dot(const sr_diff_result *result, const sr_report_options *options, sr_sink *sink,
+                                    sr_error *err);
 
 #ifdef __cplusplus
 }

@@ -132,20 +132,18 @@ static void put_place(sr__str *s, const sr_layout *layout, int32_t tensor) {
 }
 
 /* What is to be looked at says why in its label, and has a thick red frame. */
-static void put_mark(sr__dot *dot, const sr_tensor *t) {
-    const sr_finding *f = sr__dot_finding(dot, t);
+static const char *put_mark(sr__dot *dot, int32_t tensor) {
+    const sr_finding *f = sr__dot_finding(dot, &dot->layout->graph->tensors[tensor]);
     if (f != NULL) {
         sr__str_printf(&dot->out->text, "\\n%s: %s", sr_severity_name(f->severity), f->kind);
+        return f->severity == SR_SEVERITY_ERROR ? "#c0151b" : "#e0561b";
     }
+    return dot->marks != NULL ? dot->marks->node(dot->marks->user, &dot->out->text, tensor) : NULL;
 }
 
-static void put_colors(sr__dot *dot, const sr_tensor *t, sr__dot_color color) {
-    const sr_finding *f = sr__dot_finding(dot, t);
-    if (f != NULL) {
-        color.line = f->severity == SR_SEVERITY_ERROR ? "#c0151b" : "#e0561b";
-    }
-    sr__str_printf(&dot->out->text, ", fillcolor=\"%s\", color=\"%s\"%s];\n", color.fill, color.line,
-                   f != NULL ? ", penwidth=3" : "");
+static void put_colors(sr__dot *dot, const char *mark, sr__dot_color color) {
+    sr__str_printf(&dot->out->text, ", fillcolor=\"%s\", color=\"%s\"%s];\n", color.fill,
+                   mark != NULL ? mark : color.line, mark != NULL ? ", penwidth=3" : "");
 }
 
 void sr__dot_leafs(sr__dot *dot) {
@@ -163,9 +161,9 @@ void sr__dot_leafs(sr__dot *dot) {
         put_shape(s, t);
         sr__str_puts(s, "\\n");
         put_place(s, dot->layout, i);
-        put_mark(dot, t);
+        const char *mark = put_mark(dot, i);
         sr__str_printf(s, "\", shape=%s, style=filled", t->buffer != NULL ? "cylinder" : "ellipse");
-        put_colors(dot, t, color);
+        put_colors(dot, mark, color);
         sr__out_more(dot->out);
     }
 }
@@ -210,9 +208,29 @@ static void put_node(sr__dot *dot, int32_t position) {
     sr__str_puts(s, "\\n");
     put_place(s, dot->layout, tensor);
     put_read_leafs(dot, t);
-    put_mark(dot, t);
+    const char *mark = put_mark(dot, tensor);
     sr__str_puts(s, "\"");
-    put_colors(dot, t, color);
+    put_colors(dot, mark, color);
+    sr__out_more(dot->out);
+}
+
+static void put_input(sr__dot *dot, int32_t input, sr__dot_color color) {
+    sr__str *s = &dot->out->text;
+    char name[SR_MAX_NAME + 1];
+    sr__str note = {0};
+    const char *mark = dot->marks != NULL ? dot->marks->input(dot->marks->user, &note, input) : NULL;
+    sr_layout_name(dot->layout, dot->layout->input_copies[input], name);
+    sr__str_printf(
+        s, "        c%d [shape=note, style=\"filled,dashed\", fillcolor=\"#ffffff\", color=\"%s\"%s, label=\"",
+        (int)input, mark != NULL ? mark : color.line, mark != NULL ? ", penwidth=3" : "");
+    sr__dot_text(s, name);
+    sr__str_puts(s, "\\n");
+    sr__dot_bytes(s, dot->layout->graph->tensors[dot->layout->inputs[input]].nbytes);
+    sr__str_puts(s, "  4.cpy");
+    sr__str_puts(s, sr__str_text(&note));
+    sr__str_puts(s, "\"];\n");
+    s->failed |= note.failed;
+    sr__str_free(&note);
     sr__out_more(dot->out);
 }
 
@@ -224,20 +242,12 @@ static void open_split(sr__dot *dot, int32_t i) {
     sr__str_printf(s, "    subgraph cluster_split_%d {\n        label=\"split %d  ", (int)i, (int)i);
     sr__dot_text(s, layout->backends[split->backend]->name);
     sr__str_printf(s, "  nodes %d-%d", (int)split->start, (int)split->end - 1);
+    const char *mark = dot->marks != NULL ? dot->marks->split(dot->marks->user, s, i) : NULL;
     sr__str_printf(
-        s, "\"; style=\"rounded,filled\"; fillcolor=\"#fcfcfc\"; color=\"%s\"; fontcolor=\"%s\"; penwidth=1.5;\n",
-        color.line, color.line);
+        s, "\"; style=\"rounded,filled\"; fillcolor=\"#fcfcfc\"; color=\"%s\"; fontcolor=\"%s\"; penwidth=%s;\n",
+        mark != NULL ? mark : color.line, color.line, mark != NULL ? "3" : "1.5");
     for (int32_t j = split->inputs_begin; j < split->inputs_begin + split->n_inputs; j++) {
-        char name[SR_MAX_NAME + 1];
-        sr_layout_name(layout, layout->input_copies[j], name);
-        sr__str_printf(
-            s, "        c%d [shape=note, style=\"filled,dashed\", fillcolor=\"#ffffff\", color=\"%s\", label=\"",
-            (int)j, color.line);
-        sr__dot_text(s, name);
-        sr__str_puts(s, "\\n");
-        sr__dot_bytes(s, layout->graph->tensors[layout->inputs[j]].nbytes);
-        sr__str_puts(s, "  4.cpy\"];\n");
-        sr__out_more(dot->out);
+        put_input(dot, j, color);
     }
 }
 

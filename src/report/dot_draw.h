@@ -9,6 +9,21 @@
 #include "report/dot_fold.h"
 #include "report/report_facts.h"
 
+/*
+ * What a comparison draws on top: each function appends to a label, and says in which colour the frame is drawn, NULL:
+ * as usual.
+ */
+typedef struct sr__dot_marks {
+    void *user;
+    const uint8_t *like; /* by tensor: nodes of equal layers with other marks are not folded */
+    const char *(*node)(void *user, sr__str *label, int32_t tensor);
+    const char *(*split)(void *user, sr__str *label, int32_t split);
+    const char *(*input)(void *user, sr__str *label, int32_t input); /* position in layout->inputs */
+    void (*title)(void *user, sr__str *label);
+    void (*legend)(void *user, sr__str *label);
+    void (*rest)(void *user, sr__str *s); /* what B's graph does not have */
+} sr__dot_marks;
+
 typedef struct sr__dot {
     sr__out *out;
     const sr_layout *layout;
@@ -20,6 +35,7 @@ typedef struct sr__dot {
     uint8_t *leaf_drawn;     /* by tensor */
     sr__map finding_of;      /* by name: its gravest finding, beginning with 1, of those that are no mere information */
     const sr_findings *findings; /* or NULL */
+    const sr__dot_marks *marks;  /* or NULL */
 } sr__dot;
 
 /* A colour to fill with and one to draw with. */
@@ -52,5 +68,9 @@ void sr__dot_mark_leafs(sr__dot *dot);
 void sr__dot_leafs(sr__dot *dot);
 void sr__dot_clusters(sr__dot *dot);
 void sr__dot_edges(sr__dot *dot);
+
+/* A run that has splits as a digraph; marks may be NULL. */
+sr_status sr__dot_write(const sr_run_result *result, const sr_report_options *options, const sr__dot_marks *marks,
+                        sr__out *out, sr_error *err);
 
 #endif

@@ -15,6 +15,7 @@ enum { GRAM = 4, MOST_TRIES = 64, LONGEST_PERIOD = 2048, LEAST_SAVED = 4 };
 typedef struct finder {
     const sr_layout *layout;
     const int32_t *srcs;
+    const uint8_t *marks;
     uint32_t *hashes;  /* by position: of the node alone */
     uint32_t *grams;   /* by position: of the GRAM nodes from there on */
     int32_t *next;     /* by position: the next one with the same gram, -1 */
@@ -79,11 +80,12 @@ static uint32_t hash_node(const finder *f, int32_t position) {
     const sr_tensor *t = node_at(f, position);
     const char *op = sr_tensor_op_desc(t);
     const int32_t split = f->split_at[position];
-    struct { int32_t type, flags, n_src, backend, cause, split_inputs; int64_t ne[SR_MAX_DIMS]; } key;
+    struct { int32_t type, flags, n_src, backend, cause, split_inputs, mark, unused; int64_t ne[SR_MAX_DIMS]; } key;
     memset(&key, 0, sizeof(key));
     key.type = t->type;
     key.flags = t->flags;
     key.n_src = t->n_src;
+    key.mark = f->marks != NULL ? f->marks[tensor] : 0;
     key.backend = f->layout->backend_of[tensor];
     key.cause = f->layout->cause_of[tensor];
     key.split_inputs = split >= 0 ? f->layout->splits[split].n_inputs : -1;
@@ -241,9 +243,9 @@ static sr_status search(const finder *f, sr__folds *folds, sr_error *err) {
     return SR_OK;
 }
 
-sr_status sr__folds_init(sr__folds *folds, const sr_layout *layout, bool fold, sr_error *err) {
+sr_status sr__folds_init(sr__folds *folds, const sr_layout *layout, const uint8_t *marks, bool fold, sr_error *err) {
     const size_t n = (size_t)layout->graph->n_nodes;
-    finder f = {.layout = layout, .n = layout->graph->n_nodes};
+    finder f = {.layout = layout, .marks = marks, .n = layout->graph->n_nodes};
     sr_status status = SR_OK;
     *folds = (sr__folds){0};
     f.srcs = layout->view.srcs != NULL ? layout->view.srcs : layout->graph->srcs;

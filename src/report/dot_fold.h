@@ -22,8 +22,8 @@ typedef struct sr__folds {
     int32_t *fold_of; /* by node position: fold, -1: none */
 } sr__folds;
 
-/* fold = false finds none.  SR_MEMORY. */
-sr_status sr__folds_init(sr__folds *folds, const sr_layout *layout, bool fold, sr_error *err);
+/* fold = false finds none; marks, by tensor, keep nodes apart that are alike otherwise, or NULL.  SR_MEMORY. */
+sr_status sr__folds_init(sr__folds *folds, const sr_layout *layout, const uint8_t *marks, bool fold, sr_error *err);
 void sr__folds_free(sr__folds *folds);
 /* The position that is drawn for a node position: its own, or its like in the first period. */
 int32_t sr__fold_drawn(const sr__folds *folds, int32_t position);

@@ -91,6 +91,9 @@ static void put_legend(sr__dot *dot) {
     sr__str_puts(s, "        legend_text [shape=plaintext, style=\"\", label=\"dashed: copied between backends\\l"
                     "ellipse: leaf that the scheduler allocates\\lcylinder: leaf in a buffer, copied\\l");
     sr__str_puts(s, dot->finding_of.n > 0 ? "thick frame: a finding, see --lint\\l" : "");
+    if (dot->marks != NULL) {
+        dot->marks->legend(dot->marks->user, s);
+    }
     sr__str_puts(s, dot->folds.n > 0 ? "x N: equal layers, drawn once\\ldotted: into the next of them\\l\"];\n"
                                      : "\"];\n");
     sr__str_puts(s, "        legend_text"); /* one above the other: a legend beside the graph, not over it */
@@ -147,13 +150,13 @@ const sr_finding *sr__dot_finding(const sr__dot *dot, const sr_tensor *tensor) {
     return place > 0 ? &dot->findings->items[place - 1] : NULL;
 }
 
-static sr_status put_schedule(const sr_run_result *result, const sr_report_options *options, sr__out *out,
-                              sr_error *err) {
+sr_status sr__dot_write(const sr_run_result *result, const sr_report_options *options, const sr__dot_marks *marks,
+                        sr__out *out, sr_error *err) {
     sr_status status;
     sr__facts facts = {0};
-    sr__dot dot = {.out = out, .layout = result->layout, .facts = &facts};
+    sr__dot dot = {.out = out, .layout = result->layout, .facts = &facts, .marks = marks};
     SR_TRY(sr__facts_init(&facts, result->layout, err));
-    SR_TRY(sr__folds_init(&dot.folds, result->layout, !options->unfold, err));
+    SR_TRY(sr__folds_init(&dot.folds, result->layout, marks != NULL ? marks->like : NULL, !options->unfold, err));
     SR_TRY(make_tables(&dot, err));
     SR_TRY(map_findings(&dot, result->findings, err));
     put_head(&out->text, result);
@@ -162,12 +165,18 @@ static sr_status put_schedule(const sr_run_result *result, const sr_report_optio
         sr__str_puts(&out->text, "\\lfailed: ");
         sr__dot_text(&out->text, sr_error_message(result->error));
     }
+    if (marks != NULL) {
+        marks->title(marks->user, &out->text);
+    }
     sr__str_puts(&out->text, "\\l\";\n");
     put_legend(&dot);
     sr__dot_mark_leafs(&dot);
     sr__dot_leafs(&dot);
     sr__dot_clusters(&dot);
     sr__dot_edges(&dot);
+    if (marks != NULL) {
+        marks->rest(marks->user, &out->text);
+    }
     sr__str_puts(&out->text, "}\n");
 done:
     sr__facts_free(&facts);
@@ -200,7 +209,7 @@ sr_status sr_report_dot(const sr_run_result *result, const sr_report_options *op
     sr__out_init(&out, sink);
     sr_status status = SR_OK;
     if (sr_layout_has_splits(result->layout)) {
-        status = put_schedule(result, options, &out, err);
+        status = sr__dot_write(result, options, NULL, &out, err);
     } else {
         put_failure(result, &out.text);
     }

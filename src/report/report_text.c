@@ -11,7 +11,7 @@
 /* ---- colours --------------------------------------------------------------------------------------------------- */
 
 void sr__style_on(sr__str *s, const sr_report_options *options, sr__style style) {
-    static const char *const codes[] = {"\x1b[1m", "\x1b[2m", "\x1b[1;31m"};
+    static const char *const codes[] = {"\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[32m"};
     if (options->color) {
         sr__str_puts(s, codes[style]);
     }

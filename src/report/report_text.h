@@ -21,7 +21,7 @@ typedef struct sr__text {
 void sr__text_title(sr__str *s, const sr_run_result *result, const sr_report_options *options);
 void sr__text_error(sr__str *s, const sr_error *error, const sr_report_options *options);
 
-typedef enum sr__style { SR__BOLD, SR__DIM, SR__RED } sr__style;
+typedef enum sr__style { SR__BOLD, SR__DIM, SR__RED, SR__GREEN } sr__style;
 
 /* ANSI colours, nothing at all unless options->color. */
 void sr__style_on(sr__str *s, const sr_report_options *options, sr__style style);
