@@ -5,7 +5,7 @@ _sched_run() {
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            run | expand | import | devices | ops | help)
+            run | expand | diff | import | devices | ops | help)
                 [[ $i -eq 1 ]] && command=${COMP_WORDS[i]}
                 ;;
         esac
@@ -53,6 +53,11 @@ _sched_run() {
                 --no-op-offload --max-split-inputs --max-backends --rules --simulate-missing --debug --realloc --format --unfold
                 --output --check --explain --steps --memory --estimate --batches --sweep --lint --fail-on --quiet --verbose --color --version --help"
             ;;
+        diff)
+            options="--param --backends --place --assign --weights --copies --parallel --no-op-offload
+                --max-split-inputs --max-backends --rules --simulate-missing --only-a --only-b --both --format --all
+                --output --quiet --verbose --color --version --help"
+            ;;
         expand)
             options="--param --backends --place --assign --weights --simulate-missing --output --quiet --version --help"
             ;;
@@ -66,10 +71,10 @@ _sched_run() {
     if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$word"))
     elif [[ $command == help ]]; then
-        COMPREPLY=($(compgen -W "run expand import devices ops help" -- "$word"))
+        COMPREPLY=($(compgen -W "run expand diff import devices ops help" -- "$word"))
     elif [[ $COMP_CWORD -eq 1 ]]; then
-        COMPREPLY=($(compgen -W "run expand import devices ops help" -- "$word") $(compgen -f -- "$word"))
-    elif [[ $command == run || $command == expand || $command == import ]]; then
+        COMPREPLY=($(compgen -W "run expand diff import devices ops help" -- "$word") $(compgen -f -- "$word"))
+    elif [[ $command == run || $command == expand || $command == diff || $command == import ]]; then
         COMPREPLY=($(compgen -f -- "$word"))
     fi
 }

@@ -61,6 +61,12 @@ typedef struct cli_options {
     int64_t offload_min_batch;
     bool has_graph, no_pins;     /* import */
     int graph;
+    struct cli_options *b;       /* diff: these are A's, those B's; else NULL */
+    bool is_b, sides_differ;     /* an option was given for one side, or two values */
+    sr__str label;               /* the options of this side alone */
+    char **halves;               /* values of this side, owned */
+    int n_halves;
+    size_t halves_cap;
 } cli_options;
 
 typedef struct cli_command {
@@ -72,14 +78,17 @@ typedef struct cli_command {
     int (*run)(const cli_options *options);
 } cli_command;
 
-enum { CLI_RUN = 1, CLI_EXPAND = 2, CLI_DEVICES = 4, CLI_OPS = 8, CLI_HELP = 16, CLI_IMPORT = 32, CLI_ALL = 63 };
+enum { CLI_RUN = 1, CLI_EXPAND = 2, CLI_DEVICES = 4, CLI_OPS = 8, CLI_HELP = 16, CLI_IMPORT = 32, CLI_DIFF = 64,
+       CLI_ALL = 127 };
+/* Of options of diff: each side can have its own; 'A,B' are two values, one for each side. */
+enum { CLI_OF_SIDE = 1 << 16, CLI_TWO_VALUES = 1 << 17 };
 
 /* One option: what help, the parser and the tests of manual and completion read. */
 typedef struct cli_option_info {
     int id;                      /* its letter, or a number above 255 */
     const char *name;
     const char *argument;        /* NULL: takes none */
-    unsigned commands;
+    unsigned commands;           /* and CLI_OF_SIDE, CLI_TWO_VALUES */
     const char *help;
 } cli_option_info;
 
@@ -93,6 +102,15 @@ const cli_command *cli_find_command(const char *name);
 /* Reads environment and arguments (argv[first] on); false: a message was written, the exit status is 2. */
 bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli_options *options);
 void cli_options_free(cli_options *options);
+
+/* ---- options_sides.c: what is for one side of a comparison ------------------------------------------------------ */
+
+typedef enum cli_scope { CLI_BOTH, CLI_ONLY_A, CLI_ONLY_B } cli_scope;
+
+/* Whether an option in a scope is for the side whose options these are; notes what the side alone is given. */
+bool cli_side_takes(cli_options *options, const cli_option_info *info, cli_scope scope, const char *value);
+/* "1,4": the half of this side; a message tells of more than two.  The text is *value's or kept in the options. */
+bool cli_side_value(cli_options *options, const cli_option_info *info, const char **value);
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
@@ -154,6 +172,9 @@ sr_status cli_report_begin(cli_report *report, const sr_description *description
 sr_status cli_report_run(cli_report *report, const sr_run_result *result, sr_error *err);
 sr_status cli_report_compare(cli_report *report, const sr_compare_result *result, sr_error *err);
 sr_status cli_report_end(cli_report *report, sr_error *err);
+/* svg: renders a digraph below those that are there; writes them all. */
+sr_status cli_report_add_dot(cli_report *report, const sr__str *dot, sr_error *err);
+sr_status cli_report_write_pages(cli_report *report, sr_error *err);
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
@@ -167,6 +188,7 @@ sr_status cli_read_file(const char *path, sr__str *text, sr_error *err);
 
 int cli_cmd_run(const cli_options *options);
 int cli_cmd_expand(const cli_options *options);
+int cli_cmd_diff(const cli_options *options);
 int cli_cmd_import(const cli_options *options);
 int cli_cmd_devices(const cli_options *options);
 int cli_cmd_ops(const cli_options *options);

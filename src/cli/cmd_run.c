@@ -56,7 +56,8 @@ sr_sched_params cli_sched_params(const cli_session *session) {
     params.graph_size = settings.graph_size;
     params.n_copies = options->copies > 0 ? options->copies : settings.n_copies;
     params.op_offload = settings.op_offload && !options->no_op_offload;
-    params.record_decisions = session->reports && (options->format == CLI_TEXT || options->explains.n > 0 ||
+    params.record_decisions = session->records;
+    params.record_decisions |= session->reports && (options->format == CLI_TEXT || options->explains.n > 0 ||
                                                    options->steps);
     if (options->max_split_inputs > 0 || settings.max_split_inputs > 0) {
         params.max_split_inputs =
@@ -87,7 +88,7 @@ done:
 }
 
 /* The scheduler is made by the first run that can have one: not getting one is an error of each run. */
-static sr_status schedule(cli_session *session, const sr_run *run, sr_error *err) {
+sr_status cli_schedule(cli_session *session, const sr_run *run, sr_error *err) {
     sr_status status = SR_OK;
     if (session->sched == NULL) {
         SR_TRY(make_sched(session, err));
@@ -186,7 +187,7 @@ static sr_status one_run(cli_session *session, const sr_run *run, sr_error *err)
     sr_error run_error = {0};
     sr_trace_summary times = {0};
     const uint64_t begin = sr_trace_now();
-    run_error.status = schedule(session, run, &run_error);
+    run_error.status = cli_schedule(session, run, &run_error);
     SR_TRY(cli_insight_make(session, run, run_error.status, err));
     if (run_error.status == SR_OK) {
         judge_reallocation(session, run);

@@ -45,6 +45,7 @@ typedef struct cli_session {
     sr_sched *sched;
     cli_report report;
     bool reports;                /* false: --check speaks instead */
+    bool records;                /* decisions are wanted, whatever is reported */
     sr_check check;
     cli_values values;
     cli_insight insight;
@@ -59,6 +60,8 @@ typedef struct cli_session {
     int exit_status;
 } cli_session;
 
+/* Schedules a run on the session's scheduler, which the first run makes. */
+sr_status cli_schedule(cli_session *session, const sr_run *run, sr_error *err);
 /* Makes the exit status at least this one. */
 void cli_worsen(cli_session *session, int exit_status);
 

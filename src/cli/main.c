@@ -11,6 +11,8 @@
 const cli_command cli_commands[] = {
     {"run", "GRAPH.json...", "load, schedule, report (the default command)", CLI_RUN, 1, -1, cli_cmd_run},
     {"expand", "GRAPH.json", "print the plain form of a description", CLI_EXPAND, 1, 1, cli_cmd_expand},
+    {"diff", "A.json B.json", "two layouts side by side, or one description with options that differ", CLI_DIFF, 1, 2,
+     cli_cmd_diff},
     {"import", "LOG", "a description from a log of GGML_SCHED_DEBUG=2", CLI_IMPORT, 1, 1, cli_cmd_import},
     {"devices", "", "backends of this build and devices of this machine", CLI_DEVICES, 0, 0, cli_cmd_devices},
     {"ops", "", "every op: sources, parameters, in place, who executes it", CLI_OPS, 0, 0, cli_cmd_ops},

@@ -35,15 +35,23 @@ enum {
     OPTION_BATCHES,
     OPTION_SWEEP,
     OPTION_GRAPH,
-    OPTION_NO_PINS
+    OPTION_NO_PINS,
+    OPTION_ONLY_A,
+    OPTION_ONLY_B,
+    OPTION_BOTH,
+    OPTION_ALL
 };
+
+enum { SIDE = CLI_DIFF | CLI_OF_SIDE, TWO = SIDE | CLI_TWO_VALUES };
 
 const cli_option_info cli_option_table[] = {
     {'p', "param", "NAME=VALUE", CLI_RUN | CLI_EXPAND, "set a parameter, in every run"},
-    {'b', "backends", "FILE", CLI_RUN | CLI_EXPAND, "take backends, buffer types and placement from FILE"},
-    {'P', "place", "REGEX=BUFFER", CLI_RUN | CLI_EXPAND, "put matching leafs in a buffer, or a buffer type as weights"},
-    {'A', "assign", "NODE=BACKEND", CLI_RUN | CLI_EXPAND, "assign a node to a backend by hand"},
-    {'W', "weights", "FILE", CLI_RUN | CLI_EXPAND, "a GGUF file for the leafs"},
+    {'p', "param", "NAME=A[,B]", TWO, "set a parameter, in every run; two values: one for each side"},
+    {'b', "backends", "FILE", CLI_RUN | CLI_EXPAND | SIDE, "take backends, buffer types and placement from FILE"},
+    {'P', "place", "REGEX=BUFFER", CLI_RUN | CLI_EXPAND | SIDE,
+     "put matching leafs in a buffer, or a buffer type as weights"},
+    {'A', "assign", "NODE=BACKEND", CLI_RUN | CLI_EXPAND | SIDE, "assign a node to a backend by hand"},
+    {'W', "weights", "FILE", CLI_RUN | CLI_EXPAND | SIDE, "a GGUF file for the leafs"},
     {'t', "threads", "N", CLI_RUN, "CPU threads; default: the processors it may use"},
     {'n', "no-compute", NULL, CLI_RUN, "schedule and allocate, execute nothing"},
     {OPTION_COMPUTE, "compute", NULL, CLI_RUN, "execute every run, also where an op has no kernel (which fails)"},
@@ -54,17 +62,27 @@ const cli_option_info cli_option_table[] = {
     {OPTION_NMSE, "nmse", "X", CLI_RUN, "the error that --compare allows; default: 5e-4 for products, else 1e-6"},
     {OPTION_DRIFT, "drift", NULL, CLI_RUN, "--compare: let errors add up from node to node"},
     {OPTION_COPIES, "copies", "N[,N]", CLI_RUN, "pipeline copies, 1 to 255; with --memory several to compare"},
-    {OPTION_PARALLEL, "parallel", NULL, CLI_RUN, "4 pipeline copies"},
-    {OPTION_NO_OP_OFFLOAD, "no-op-offload", NULL, CLI_RUN, "never offload ops whose weights are in host memory"},
+    {OPTION_PARALLEL, "parallel", NULL, CLI_RUN | SIDE, "4 pipeline copies"},
+    {OPTION_NO_OP_OFFLOAD, "no-op-offload", NULL, CLI_RUN | SIDE, "never offload ops whose weights are in host memory"},
     {OPTION_MAX_SPLIT_INPUTS, "max-split-inputs", "N", CLI_RUN, "inputs that a split may have; default 30"},
+    {OPTION_COPIES, "copies", "A[,B]", TWO, "pipeline copies, 1 to 255"},
+    {OPTION_MAX_SPLIT_INPUTS, "max-split-inputs", "A[,B]", TWO, "inputs that a split may have; default 30"},
     {OPTION_MAX_BACKENDS, "max-backends", "N", CLI_RUN, "backends that a scheduler may have; default 16"},
+    {OPTION_MAX_BACKENDS, "max-backends", "A[,B]", TWO, "backends that a scheduler may have; default 16"},
     {OPTION_RULES, "rules", "REV", CLI_RUN, "behave as the scheduler of a date or name; 'all' compares, 'help' lists"},
-    {OPTION_SIMULATE_MISSING, "simulate-missing", NULL, CLI_RUN | CLI_EXPAND, "simulate devices that are not there"},
+    {OPTION_RULES, "rules", "A[,B]", TWO, "behave as the scheduler of a date or name; 'help' lists"},
+    {OPTION_SIMULATE_MISSING, "simulate-missing", NULL, CLI_RUN | CLI_EXPAND | SIDE,
+     "simulate devices that are not there"},
+    {OPTION_ONLY_A, "only-a", NULL, CLI_DIFF, "what follows of the options above is for A alone"},
+    {OPTION_ONLY_B, "only-b", NULL, CLI_DIFF, "what follows of the options above is for B alone"},
+    {OPTION_BOTH, "both", NULL, CLI_DIFF, "what follows of them is for both again"},
     {'d', "debug", "LEVEL", CLI_RUN, "1: splits, 2: nodes too (default); 0: the summary alone"},
     {OPTION_REALLOC, "realloc", "LEVEL", CLI_RUN, "exit 1 on 1: an unexpected reallocation, 2: any"},
     {'f', "format", "FORMAT", CLI_RUN, "text (default), ggml, json, jsonl, dot, svg, html"},
+    {'f', "format", "FORMAT", CLI_DIFF, "text (default), json, dot, svg"},
+    {OPTION_ALL, "all", NULL, CLI_DIFF, "every node on a line of its own; dot, svg: draw every layer"},
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
-    {'o', "output", "FILE", CLI_RUN | CLI_EXPAND | CLI_IMPORT, "write to FILE; default: standard output"},
+    {'o', "output", "FILE", CLI_RUN | CLI_EXPAND | CLI_DIFF | CLI_IMPORT, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
     {'e', "explain", "NODE", CLI_RUN, "why a tensor is where it is, and not elsewhere; may be repeated; 'all'"},
     {OPTION_STEPS, "steps", NULL, CLI_RUN, "show the graph pass by pass; with dot or svg a drawing each"},
@@ -75,10 +93,12 @@ const cli_option_info cli_option_table[] = {
     {'l', "lint", NULL, CLI_RUN, "text: every finding, with what to try"},
     {OPTION_FAIL_ON, "fail-on", "KIND[,KIND]", CLI_RUN, "exit 1 on such a finding, or one of a severity; 'help' lists"},
     {'q', "quiet", NULL, CLI_RUN | CLI_EXPAND | CLI_IMPORT, "no warnings, no times; with --check no output at all"},
+    {'q', "quiet", NULL, CLI_DIFF, "no report, only the exit status; no warnings"},
     {'v', "verbose", NULL, CLI_RUN, "text: sources, addresses, leafs and times too"},
+    {'v', "verbose", NULL, CLI_DIFF, "the same as --all"},
     {OPTION_GRAPH, "graph", "N", CLI_IMPORT, "import the log's schedule N alone, counted from 0; default: all"},
     {OPTION_NO_PINS, "no-pins", NULL, CLI_IMPORT, "leave the backends of nodes to the scheduler"},
-    {OPTION_COLOR, "color", "WHEN", CLI_RUN, "auto (default), always, never"},
+    {OPTION_COLOR, "color", "WHEN", CLI_RUN | CLI_DIFF, "auto (default), always, never"},
     {'V', "version", NULL, CLI_ALL, "print the version"},
     {'h', "help", NULL, CLI_ALL, "print this help"},
 };
@@ -289,6 +309,7 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_SIMULATE_MISSING: o->simulate_missing = true; return true;
     case OPTION_REALLOC: return read_number("--realloc", value, 0, 2, &o->realloc_level);
     case OPTION_UNFOLD: o->unfold = true; return true;
+    case OPTION_ALL: o->unfold = true; o->verbose = true; return true;
     case OPTION_CHECK: o->check = true; return true;
     case OPTION_GRAPH: o->has_graph = true; return read_number("--graph", value, 0, INT_MAX, &o->graph);
     case OPTION_NO_PINS: o->no_pins = true; return true;
@@ -352,7 +373,7 @@ static bool read_level(const char *name, int *level) {
     return true;
 }
 
-static bool read_environment(cli_options *o) {
+static bool read_environment(const cli_command *command, cli_options *o) {
     const char *batch = getenv("GGML_OP_OFFLOAD_MIN_BATCH");
     int number = 0;
     if (batch != NULL && batch[0] != '\0') {
@@ -362,7 +383,8 @@ static bool read_environment(cli_options *o) {
         o->has_offload_min_batch = true;
         o->offload_min_batch = number;
     }
-    return read_level("GGML_SCHED_DEBUG", &o->debug_level) && read_level("GGML_SCHED_DEBUG_REALLOC", &o->realloc_level);
+    return command->bit == CLI_DIFF || (read_level("GGML_SCHED_DEBUG", &o->debug_level) &&
+                                        read_level("GGML_SCHED_DEBUG_REALLOC", &o->realloc_level));
 }
 
 /* ---- the parser ------------------------------------------------------------------------------------------------ */
@@ -401,7 +423,8 @@ static bool shows_values(const cli_options *o) {
            o->format == CLI_JSONL || o->format == CLI_HTML;
 }
 
-static bool check_combinations(const cli_options *o) {
+static bool check_combinations(const cli_command *command, const cli_options *o) {
+    const bool is_diff = command->bit == CLI_DIFF;
     const struct { bool wrong; const char *message; } rules[] = {
         {o->compute && o->no_compute, "--compute and --no-compute exclude each other"},
         {o->prints.n > 0 && !o->dump && !shows_values(o), "--print needs --format text, json, jsonl or html, or --dump"},
@@ -435,6 +458,9 @@ static bool check_combinations(const cli_options *o) {
         {o->compare && (o->explains.n > 0 || o->memory || o->steps),
          "--compare does not go with --explain, --memory or --steps"},
         {o->format == CLI_HTML && o->files.n > 1, "--format html is a page of one description"},
+        {is_diff && o->format != CLI_TEXT && o->format != CLI_JSON && o->format != CLI_DOT && o->format != CLI_SVG,
+         "diff needs --format text, json, dot or svg"},
+        {is_diff && o->rules_all, "--rules all is for run: diff takes one date or name, or two: --rules A,B"},
         {!o->compare && (o->nmse > 0.0 || o->drift), "--nmse and --drift are for --compare"},
     };
     for (int i = 0; i < SR_COUNT(rules); i++) {
@@ -446,12 +472,33 @@ static bool check_combinations(const cli_options *o) {
     return true;
 }
 
-bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli_options *options) {
-    *options = (cli_options){.debug_level = 2};
-    if ((command->bit & CLI_RUN) != 0 && !read_environment(options)) {
-        return false;
+/* An option in the scope of a comparison: it may be the other side's, or have a value for each. */
+static bool take_option(const cli_command *command, cli_options *options, int id, const char *value,
+                        cli_scope *scope) {
+    const cli_option_info *info = NULL;
+    for (int i = 0; i < cli_n_options && info == NULL; i++) {
+        info = cli_option_table[i].id == id && (cli_option_table[i].commands & command->bit) != 0
+                   ? &cli_option_table[i]
+                   : NULL;
     }
+    if (id == OPTION_ONLY_A || id == OPTION_ONLY_B || id == OPTION_BOTH) {
+        *scope = id == OPTION_BOTH ? CLI_BOTH : id == OPTION_ONLY_A ? CLI_ONLY_A : CLI_ONLY_B;
+        return true;
+    }
+    if (command->bit == CLI_DIFF && info != NULL) {
+        if (!cli_side_value(options, info, &value)) {
+            return false;
+        }
+        if (!cli_side_takes(options, info, *scope, value)) {
+            return true;
+        }
+    }
+    return set_option(options, id, value);
+}
+
+static bool parse_arguments(const cli_command *command, int argc, char **argv, int first, cli_options *options) {
     getopt_tables tables;
+    cli_scope scope = CLI_BOTH;
     fill_tables(command, &tables);
     opterr = 0;
     optind = first;
@@ -461,7 +508,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli
             tell_refusal(command, id, argv);
             return false;
         }
-        if (!set_option(options, id, optarg)) {
+        if (!take_option(command, options, id, optarg, &scope)) {
             return false;
         }
     }
@@ -470,14 +517,49 @@ bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli
             return false;
         }
     }
+    return true;
+}
+
+static bool parse_side(const cli_command *command, int argc, char **argv, int first, cli_options *options) {
+    if ((command->bit & (CLI_RUN | CLI_DIFF)) != 0 && !read_environment(command, options)) {
+        return false;
+    }
+    if (!parse_arguments(command, argc, argv, first, options)) {
+        return false;
+    }
     if (options->format == CLI_HTML) { /* a page has all that there is to show */
         options->memory = true;
         options->steps = true;
     }
-    return check_combinations(options);
+    return check_combinations(command, options);
+}
+
+bool cli_parse(const cli_command *command, int argc, char **argv, int first, cli_options *options) {
+    *options = (cli_options){.debug_level = 2};
+    if (!parse_side(command, argc, argv, first, options)) {
+        return false;
+    }
+    if (command->bit != CLI_DIFF) {
+        return true;
+    }
+    options->b = sr__malloc(sizeof(*options->b));
+    if (options->b == NULL) {
+        return out_of_memory();
+    }
+    *options->b = (cli_options){.debug_level = 2, .is_b = true};
+    return parse_side(command, argc, argv, first, options->b);
 }
 
 void cli_options_free(cli_options *options) {
+    if (options->b != NULL) {
+        cli_options_free(options->b);
+        sr__free(options->b);
+    }
+    for (int i = 0; i < options->n_halves; i++) {
+        sr__free(options->halves[i]);
+    }
+    sr__free(options->halves);
+    sr__str_free(&options->label);
     sr__free(options->params.texts);
     sr__free(options->places.texts);
     sr__free(options->assigns.texts);

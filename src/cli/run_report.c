@@ -81,21 +81,28 @@ done:
     return status;
 }
 
-static sr_status draw(cli_report *report, const sr_run_result *result, int pass, sr_error *err) {
+sr_status cli_report_add_dot(cli_report *report, const sr__str *dot, sr_error *err) {
     sr_status status;
-    sr__str dot = {0};
     sr__str svg = {0};
-    sr_sink sink = {.write = append_to_string, .user = &dot};
-    SR_TRY(put_drawing(report, result, pass, &sink, err));
-    SR_TRY(cli_render_svg(sr__str_text(&dot), dot.length, &svg, err));
+    SR_TRY(cli_render_svg(sr__str_text(dot), dot->length, &svg, err));
     SR_TRY(add_page(report, &svg, err));
 done:
-    sr__str_free(&dot);
     sr__str_free(&svg);
     return status;
 }
 
-static sr_status write_pages(cli_report *report, sr_error *err) {
+static sr_status draw(cli_report *report, const sr_run_result *result, int pass, sr_error *err) {
+    sr_status status;
+    sr__str dot = {0};
+    sr_sink sink = {.write = append_to_string, .user = &dot};
+    SR_TRY(put_drawing(report, result, pass, &sink, err));
+    SR_TRY(cli_report_add_dot(report, &dot, err));
+done:
+    sr__str_free(&dot);
+    return status;
+}
+
+sr_status cli_report_write_pages(cli_report *report, sr_error *err) {
     sr__str head = {0};
     sr__str_printf(&head,
                    "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n<svg width=\"%gpt\" height=\"%gpt\" "
@@ -192,7 +199,7 @@ sr_status cli_report_end(cli_report *report, sr_error *err) {
     } else if (report->options->format == CLI_TEXT && report->history != NULL) {
         status = sr_report_text_end(report->history, report->description, &report->text, report->sink, err);
     } else if (report->options->format == CLI_SVG && report->pages.length > 0) {
-        status = write_pages(report, err);
+        status = cli_report_write_pages(report, err);
     }
     sr__str_free(&report->pages);
     return status;

@@ -1,5 +1,5 @@
 # every option of the help stands in the manual and in the completion, and every command
-for o in $("$SCHED_RUN" help run | grep -o "^ .*--[a-z-]*" | sed "s/.*--//"); do
+for o in $({ "$SCHED_RUN" help run; "$SCHED_RUN" help diff; } | grep -o "^ .*--[a-z-]*" | sed "s/.*--//"); do
     grep -q -- "--$o\b" ../../../docs/completion/sched-run.bash || echo "completion lacks --$o"
     sed "s/\\\\-/-/g" ../../../docs/man/sched-run.1 | grep -q -- "--$o\b" || echo "manual lacks --$o"
 done

@@ -1,0 +1,2 @@
+cd ../../../graphs/teaching
+"$SCHED_RUN" diff --all 3-best.json --only-b -P "^w.1=CPU"

@@ -1,0 +1,2 @@
+cd ../../../graphs/models
+"$SCHED_RUN" diff llama.json --copies 1,4

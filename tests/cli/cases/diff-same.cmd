@@ -1,0 +1,1 @@
+"$SCHED_RUN" diff ../../../graphs/models/moe.json ../../../graphs/models/moe.json
