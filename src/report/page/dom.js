@@ -55,27 +55,56 @@ function table(caption, columns, rows) {
     el('tbody', null, rows.map((row) => el('tr', null, row.map((cell, i) => tableCell('td', columns[i][1], cell)))))));
 }
 
-/* Long lists are shown in parts: make(i) gives an element; what is left waits behind a button. */
-function inParts(parent, n, part, make, noun) {
-  let done = 0;
-  const more = el('button.more', { type: 'button' });
-  const grow = (to) => {
-    const fresh = document.createDocumentFragment();
-    const first = done;
-    for (; done < Math.min(to, n); done++) { fresh.append(make(done)); }
-    parent.append(fresh);
-    more.textContent = 'Show ' + Math.min(part, n - done) + ' more of ' + count(n - done, noun);
-    more.hidden = done >= n;
-    return parent.children[first];
-  };
-  more.addEventListener('click', () => {
-    const first = grow(done + part);
-    const target = first && (first.matches('button') ? first : first.querySelector('button'));
-    if (target) { target.focus(); }
-  });
-  grow(part);
-  return { more, upTo: (i) => { if (i >= done) { grow(Math.ceil((i + 1) / part) * part); } } };
+/* ---- long lists ------------------------------------------------------------------------------------------------ */
+
+/* What stands for a stretch that is not shown, as its parent wants it. */
+function gapElement(parent, button) {
+  switch (parent.tagName) {
+    case 'TBODY': return el('tr.gap', null, el('td', { colspan: 8 }, button));
+    case 'UL': return el('li.gap', null, button);
+    case 'P': return el('span.gap', null, button);
+    default: return el('div.gap', null, button);
+  }
 }
+
+/*
+ * Long lists are shown in parts: make(i) gives an element, what is not shown stands behind a button in its place.  The
+ * function that comes back shows the part with an element, without those before it.
+ */
+function inParts(parent, n, part, make, noun) {
+  const gaps = new Set();
+  const gap = (from, to) => {
+    if (from >= to) { return []; }
+    const button = el('button.more', { type: 'button' },
+      'Show ' + Math.min(part, to - from) + ' more of ' + count(to - from, noun));
+    const g = { from, to, element: gapElement(parent, button) };
+    gaps.add(g);
+    button.addEventListener('click', () => {
+      const next = fill(g, from, Math.min(from + part, to))[0];
+      const target = next.matches('button') ? next : next.querySelector('button, [tabindex]');
+      if (target !== null) { target.focus(); }
+    });
+    return [g.element];
+  };
+  const fill = (g, from, to) => {
+    const fresh = [];
+    for (let i = from; i < to; i++) { fresh.push(make(i)); }
+    gaps.delete(g);
+    g.element.replaceWith(...gap(g.from, from), ...fresh, ...gap(to, g.to));
+    return fresh;
+  };
+  if (n > 0) {
+    parent.append(...gap(0, n));
+    fill(...gaps, 0, Math.min(part, n));
+  }
+  return (i) => {
+    const g = Array.from(gaps).find((at) => at.from <= i && i < at.to);
+    const from = i - i % part;
+    if (g !== undefined) { fill(g, Math.max(from, g.from), Math.min(from + part, g.to)); }
+  };
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------ */
 
 /* One stop for the tab key in a group; arrow keys move within it. */
 function roving(group, selector, keys) {

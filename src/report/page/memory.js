@@ -92,12 +92,11 @@ function blocksTable(buffer) {
   details.addEventListener('toggle', () => {
     if (details.children.length > 1) { return; }
     const body = el('tbody');
-    const parts = inParts(body, buffer.tensors.length, 200, (i) => blockRow(buffer.tensors[i]), 'tensor');
+    inParts(body, buffer.tensors.length, 200, (i) => blockRow(buffer.tensors[i]), 'tensor');
     const heads = [['chunk', 'number'], ['offset', 'number'], ['size', 'number'], ['tensor'], ['from'], ['to'], ['']];
     details.append(el('div.scroll', null, el('table', null,
       el('caption.unseen', null, 'Tensors in ' + shown(buffer.buffer_type)),
-      el('thead', null, el('tr', null, heads.map(([head, c]) => tableCell('th', c, head, { scope: 'col' })))), body)),
-    parts.more);
+      el('thead', null, el('tr', null, heads.map(([head, c]) => tableCell('th', c, head, { scope: 'col' })))), body)));
   });
   return details;
 }

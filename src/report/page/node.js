@@ -61,8 +61,8 @@ function users(run, t) {
   if (t.users.length === 0) { return null; }
   const list = el('p.tensors');
   const make = (i) => el('span', null, tensorButton(run.graph.tensors[t.users[i]]), ' ');
-  const parts = inParts(list, t.users.length, 12, make, 'tensor');
-  return [el('h3', null, 'Read by'), list, parts.more];
+  inParts(list, t.users.length, 12, make, 'tensor');
+  return [el('h3', null, 'Read by'), list];
 }
 
 /* The texts begin with the backend's name where it is their subject: the chip says it. */
@@ -91,7 +91,7 @@ function splitLine(run, t) {
 
 /* Where it lies, and how long. */
 function placeLine(run, t) {
-  const address = (run.report.address || {})[t.id];
+  const address = Object.hasOwn(run.report.address || {}, t.id) ? run.report.address[t.id] : undefined;
   const buffers = (run.report.memory || { buffers: [] }).buffers;
   const block = buffers.flatMap((b) => b.tensors.filter((block) => block.id === t.id))[0];
   const lies = address !== undefined ? 'In ' + address[0] + ' at offset ' + address[1]

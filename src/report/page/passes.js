@@ -37,7 +37,7 @@ function stepText(run, t, pass) {
 function changeRow(run, pass, index, change) {
   const t = run.graph.tensors[index];
   return el('tr', { 'data-id': t.id }, el('td.number', null, t.node !== undefined ? String(t.node) : 'leaf'),
-    el('td', null, t.op), el('td', null, tensorButton(t)),
+    el('td', null, t.op), el('td', null, tensorButton(t, true)),
     el('td', null, change.from !== 'none' ? [chipOf(change.from), ' -> '] : null, chipOf(change.to)),
     el('td', null, change.cause), el('td.words', null, stepText(run, t, pass)));
 }
@@ -48,10 +48,12 @@ function changes(run, pass, state) {
   const list = Array.from(state.changed).sort((a, b) => place(a) - place(b));
   if (list.length === 0) { return el('p', null, 'Nothing changes.'); }
   const body = el('tbody');
-  const parts = inParts(body, list.length, 60, (i) => changeRow(run, pass, list[i][0], list[i][1]), 'change');
+  inParts(body, list.length, 60, (i) => changeRow(run, pass, list[i][0], list[i][1]), 'change');
   const heads = ['node', 'op', 'name', 'to', 'cause', 'because'].map((head) => el('th', { scope: 'col' }, head));
-  return [el('div.scroll', null, el('table.changes', null, el('caption.unseen', null, 'What the pass changed'),
-    el('thead', null, el('tr', null, heads)), body)), parts.more];
+  const view = el('div.scroll', null, el('table.changes', null, el('caption.unseen', null, 'What the pass changed'),
+    el('thead', null, el('tr', null, heads)), body));
+  roving(view, 'button.tensor', ['ArrowUp', 'ArrowDown']);
+  return view;
 }
 
 function passes(run) {

@@ -4,7 +4,9 @@ const SMALL = 1200;  /* nodes up to which everything is there at once */
 const PART = 120;    /* beyond, nodes of a split that are shown at first */
 let splitViews = []; /* of the run that is shown: how to reach a split, a node */
 
-const tensorButton = (t) => el('button.tensor', { type: 'button', 'data-tensor': t.index }, nameOf(shownName(t)));
+/* A tensor to choose; inner: among others, of which one is a stop of the tab key. */
+const tensorButton = (t, inner) => el('button.tensor', { type: 'button', 'data-tensor': t.index,
+  tabindex: inner ? -1 : null }, nameOf(shownName(t)));
 const splitLink = (i) => el('a.split-link', { href: '#split=' + i, 'data-to-split': i }, 'split ' + i);
 
 /* ---- repetitions ----------------------------------------------------------------------------------------------- */
@@ -54,7 +56,7 @@ function nodeRow(run, at) {
   const t = run.graph.tensors[run.graph.nodes[at]];
   const marks = t.findings.slice(0, 4).map((f) => el('span.mark.' + f.severity, { title: shown(f.message) }, f.kind));
   return el('tr' + (isView(t) ? '.is-view' : ''), { 'data-node': at, 'data-id': t.id },
-    el('td.number', null, String(at)), el('td', null, t.op), el('td', null, tensorButton(t)),
+    el('td.number', null, String(at)), el('td', null, t.op), el('td', null, tensorButton(t, true)),
     el('td.shape', null, t.shape), el('td.number', null, bytes(t.bytes)),
     el('td', null, chip(t.on)), el('td.cause', null, t.cause),
     el('td.words', null, marks, t.words));
@@ -72,14 +74,14 @@ function splitView(run, i) {
   const n = s.end - s.start;
   const body = el('tbody');
   const part = run.report.n_nodes > SMALL ? PART : n;
-  const list = inParts(body, n, part, (k) => nodeRow(run, s.start + k), 'node');
+  const reach = inParts(body, n, part, (k) => nodeRow(run, s.start + k), 'node');
   const words = run.graph.split_words[i];
   const title = el('h3', { id: 'split-title-' + i, tabindex: -1 }, 'split ' + i + ' ', chipOf(s.backend),
     ' nodes ' + s.start + '-' + (s.end - 1), words !== '' ? el('span.why', null, ' ' + words) : null);
   const view = el('section.split.' + hueOf(s.backend), { id: 'split-' + i, 'data-split': i, 'data-backend': s.backend,
     'data-start': s.start, 'data-end': s.end, 'aria-labelledby': title.id },
-  title, inputList(run, s), nodesTable(i, body), list.more);
-  splitViews[i] = { view, upTo: (at) => list.upTo(at - s.start) };
+  title, inputList(run, s), nodesTable(i, body));
+  splitViews[i] = { view, reach: (at) => reach(at - s.start) };
   return view;
 }
 
@@ -92,16 +94,16 @@ function fold(run, group) {
   const again = group.period > 1 ? 'the same ' + group.period + ' again, ' + count(group.times - 1, 'time')
     : count(group.times - 1, 'more split') + ' of the same kind';
   const details = el('details.fold', null, el('summary', null, 'splits ' + begin + '-' + (end - 1) + ': ' + again));
-  const box = el('div');
-  let list = null;
+  let reach = null;
   const fill = () => {
-    if (list !== null) { return; }
-    list = inParts(box, end - begin, 40, (k) => splitView(run, begin + k), 'split');
-    details.append(box, list.more);
+    if (reach !== null) { return; }
+    const box = el('div');
+    reach = inParts(box, end - begin, 40, (k) => splitView(run, begin + k), 'split');
+    details.append(box);
   };
   details.addEventListener('toggle', () => { if (details.open) { fill(); } });
   for (let i = begin; i < end; i++) {
-    splitViews[i] = { view: null, open: () => { fill(); list.upTo(i - begin); } };
+    splitViews[i] = { view: null, open: () => { fill(); reach(i - begin); } };
   }
   return details;
 }
@@ -117,14 +119,14 @@ function splits(run) {
   splitViews = [];
   const box = el('div.splits');
   const groups = repeats(run.report.splits.map((s, i) => signature(run, i)));
-  const list = inParts(box, groups.length, 60, (k) => groupView(run, groups[k]), 'group of splits');
+  const reach = inParts(box, groups.length, 60, (k) => groupView(run, groups[k]), 'group of splits');
   groups.forEach((group, k) => {
     for (let i = group.first; i < group.first + group.period * group.times; i++) {
-      if (splitViews[i] === undefined) { splitViews[i] = { view: null, open: () => list.upTo(k) }; }
+      if (splitViews[i] === undefined) { splitViews[i] = { view: null, open: () => reach(k) }; }
     }
   });
   roving(box, 'table.nodes button.tensor', ['ArrowUp', 'ArrowDown']);
-  return [box, list.more];
+  return box;
 }
 
 /* Opens what hides a split: a part that is not shown yet, then a fold.  Gives the element that shows it. */
@@ -150,6 +152,6 @@ function goToSplit(i) {
 function reachNode(t) {
   const view = t.split >= 0 ? reachSplit(t.split) : null;
   if (view === null) { return null; }
-  splitViews[t.split].upTo(t.node);
+  splitViews[t.split].reach(t.node);
   return view.querySelector('tr[data-node="' + t.node + '"] button.tensor');
 }

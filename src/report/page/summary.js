@@ -71,8 +71,8 @@ function tensorsOf(run, f) {
   if (known.length === 0) { return null; }
   const list = el('p.tensors');
   const make = (i) => el('span', null, known[i][1] ? tensorButton(known[i][1]) : nameOf(known[i][0]), ' ');
-  const parts = inParts(list, known.length, 12, make, 'tensor');
-  return [list, parts.more];
+  inParts(list, known.length, 12, make, 'tensor');
+  return list;
 }
 
 function finding(run, f) {
@@ -88,8 +88,8 @@ function findings(run) {
   const list = run.report.findings || [];
   if (list.length === 0) { return [el('p', null, 'Nothing is remarkable.')]; }
   const box = el('ul.findings');
-  const parts = inParts(box, list.length, 8, (i) => finding(run, list[i]), 'finding');
-  return [box, parts.more];
+  inParts(box, list.length, 8, (i) => finding(run, list[i]), 'finding');
+  return [box];
 }
 
 /* ---- what cuts the graph --------------------------------------------------------------------------------------- */
@@ -158,11 +158,11 @@ function comparison(run, other) {
       return;
     }
     const body = el('tbody');
-    const parts = inParts(body, list.length, 60, (i) => movedRow(list[i]), 'tensor');
+    inParts(body, list.length, 60, (i) => movedRow(list[i]), 'tensor');
     const heads = ['tensor', 'op', 'here', 'there', 'because'].map((head) => el('th', { scope: 'col' }, head));
     const caption = el('caption.unseen', null, 'Tensors that are elsewhere');
     details.append(el('p', null, count(list.length, 'tensor') + ':'), el('div.scroll', null,
-      el('table', null, caption, el('thead', null, el('tr', null, heads)), body)), parts.more);
+      el('table', null, caption, el('thead', null, el('tr', null, heads)), body)));
   });
   return details;
 }
