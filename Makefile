@@ -11,7 +11,7 @@ PKG_CONFIG ?= pkg-config
 
 # Debian packages: what the tool needs, what the tests need besides.
 DEPS_TOOL := gcc libc6-dev make pkg-config libcjson-dev graphviz libopenblas-dev ocl-icd-opencl-dev opencl-headers
-DEPS_TEST := libcmocka-dev valgrind pocl-opencl-icd
+DEPS_TEST := libcmocka-dev valgrind pocl-opencl-icd chromium
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
 BASE_CFLAGS = -std=c11 $(WARN) $(WERROR) -fvisibility=hidden -fPIC -pthread -MMD -MP
@@ -48,6 +48,7 @@ TEST_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/conformance/test_*.c te
 TEST_BINS := $(TEST_SRCS:%.c=$(BUILD)/%)
 PROPERTY_SRCS := $(filter-out tests/property/test_%,$(wildcard tests/property/*.c))
 PROPERTY_OBJS := $(PROPERTY_SRCS:%.c=$(BUILD)/%.o)
+HTML_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/html/test_*.c))
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_SRCS:%.c=$(BUILD)/%)
 BENCH_BINS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard bench/bench_*.c)))
@@ -118,6 +119,11 @@ $(BUILD)/tests/property/%: TEST_OBJS = $(SUPPORT_OBJS) $(PROPERTY_OBJS)
 $(TEST_BINS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJS) $(PROPERTY_OBJS) $(BUILD)/libsched_run.a
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJS) $(BUILD)/libsched_run.a $(CMOCKA_LIBS) $(LIBS)
 
+# The page in a browser; `shoot` takes pictures of pages to look at.
+$(HTML_TESTS) $(BUILD)/tests/html/shoot: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/html/browser.o \
+  $(BUILD)/tests/support/json_schema.o
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
+
 $(BUILD)/tests/%.o: CPPFLAGS += -Itests
 $(BUILD)/bench/%.o: CPPFLAGS += -Itests
 
@@ -126,7 +132,7 @@ test: deps ## install what is missing, build, run all tests
 	@$(MAKE) --no-print-directory all check
 
 .PHONY: check
-check: $(BUILD)/sched-run $(TEST_BINS) fuzz-corpus check-layers check-symbols ## run all tests (nothing is installed)
+check: $(BUILD)/sched-run $(TEST_BINS) $(HTML_TESTS) fuzz-corpus check-layers check-symbols ## run all tests (nothing is installed)
 	@tests/run.sh "$(BUILD)"
 
 .PHONY: unit
@@ -136,6 +142,10 @@ unit: $(TEST_BINS) ## run the unit, conformance and property tests
 .PHONY: cli
 cli: $(BUILD)/sched-run ## run the command-line tests
 	@tests/cli/run.sh "$(BUILD)/sched-run"
+
+.PHONY: html
+html: $(BUILD)/sched-run $(HTML_TESTS) ## run the tests of the page, in Chromium
+	@for t in $(HTML_TESTS); do SCHED_RUN=$(BUILD)/sched-run $$t || exit 1; done
 
 .PHONY: bless
 bless: $(BUILD)/sched-run ## rewrite the expected outputs of the command-line tests
@@ -232,4 +242,4 @@ clean: ## remove what was built
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
--include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TEST_BINS:=.d) $(PROPERTY_OBJS:.o=.d) $(BENCH_BINS:=.d)
+-include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TEST_BINS:=.d) $(HTML_TESTS:=.d) $(PROPERTY_OBJS:.o=.d) $(BENCH_BINS:=.d)

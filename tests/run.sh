@@ -10,12 +10,18 @@ failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+SCHED_RUN=$build/sched-run
+export SCHED_RUN
+page_tests=
+[ $only_unit = yes ] || page_tests="$build/tests/html/test_*"
+
 # A cmocka program: its own counts; one that dies counts as a failure more.
-for t in "$build"/tests/unit/test_* "$build"/tests/conformance/test_* "$build"/tests/property/test_*; do
+for t in "$build"/tests/unit/test_* "$build"/tests/conformance/test_* "$build"/tests/property/test_* $page_tests; do
     case $t in *.o | *.d) continue ;; esac
     [ -x "$t" ] || continue
     "$t" >"$log" 2>&1
     status=$?
+    grep "^skipped: " "$log"
     p=$(sed -n 's/.*\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | tail -n 1)
     f=$(grep '^\[  FAILED  \] [A-Za-z_]' "$log" | sort -u | wc -l)
     p=${p:-0}

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 60 }; /* seconds for an answer, on a machine that does other things as well */
+enum { PATIENCE = 30 }; /* seconds for an answer, on a machine that does other things as well */
 
 static double now(void) {
     struct timespec t;
@@ -21,7 +21,7 @@ static double now(void) {
 }
 
 static bool fail(browser *b, const char *what, const char *more) {
-    snprintf(b->error, sizeof(b->error), "%s%s%s", what, more != NULL ? ": " : "", more != NULL ? more : "");
+    snprintf(b->error, sizeof(b->error), "%.200s%s%.300s", what, more != NULL ? ": " : "", more != NULL ? more : "");
     return false;
 }
 

@@ -1,7 +1,8 @@
 /* health.js - a function that gives what is wrong with the page for people with other eyes or hands, as texts. */
 () => {
   const wrong = [];
-  const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  const linear = (v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = (rgb) => rgb.slice(0, 3).map(linear)
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
   const color = (text) => (text.match(/[\d.]+/g) || []).map(Number);
   const behind = (e) => {
@@ -40,7 +41,7 @@
     if (!label) { wrong.push('no name: ' + e.outerHTML.slice(0, 80)); }
   });
   document.querySelectorAll('table').forEach((t) => {
-    if (t.querySelector('caption') === null || t.querySelector('th') === null) { wrong.push('a table without caption or heads'); }
+    if (t.querySelector('caption') === null || t.querySelector('th') === null) { wrong.push('a bare table'); }
   });
   return wrong;
 }

@@ -16,7 +16,8 @@ async () => {
     inputs: Array.from(s.querySelectorAll('[data-input]')).map((i) => i.dataset.input) }));
   splits.sort((a, b) => a.index - b.index);
   const nodes = Array.from(document.querySelectorAll('tr[data-node]')).map((row) => ({
-    id: row.dataset.id, node: Number(row.dataset.node), backend: text(row.children[5]), cause: text(row.children[6]) }));
+    id: row.dataset.id, node: Number(row.dataset.node), backend: text(row.children[5]),
+    cause: text(row.children[6]) }));
   nodes.sort((a, b) => a.node - b.node);
   const findings = Array.from(document.querySelectorAll('.findings > li')).map((f) => ({
     kind: f.dataset.kind, message: text(f.querySelector('.message')) }));

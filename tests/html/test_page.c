@@ -30,7 +30,8 @@ static const char *tool(void) {
 /* Runs the tool; its exit status may be that of a run that failed. */
 static void write_report(const char *format, const char *arguments, const char *path) {
     char command[1024];
-    const int n = snprintf(command, sizeof(command), "%s -q -f %s -o %s %s 2>/dev/null", tool(), format, path, arguments);
+    const int n = snprintf(command, sizeof(command), "%s -q -f %s -o %s %s 2>/dev/null", tool(), format, path,
+                           arguments);
     assert_true(n > 0 && n < (int)sizeof(command));
     const int status = system(command);
     if (status == -1 || access(path, R_OK) != 0) {
@@ -187,10 +188,12 @@ static cJSON *read_report(const char *arguments) {
 static void test_shows_what_the_report_says(void **state) {
     (void)state;
     static const char *const graphs[] = {
-        "graphs/teaching/3-best.json", "-n graphs/models/llama-2gpu.json", "--no-op-offload -n graphs/models/moe-2gpu.json",
-        "-n -p n_layer=12 graphs/models/flash-attention.json", "-n graphs/reports/crispasr-171-alternating-graphs.json",
-        "graphs/reports/llama.cpp-24492-cache-of-another-backend.json", "-n tests/golden/captures/llama-bert-vk2-full.json",
-        "-n tests/cli/cases/sequence.json", "tests/cli/cases/failing.json"};
+        "graphs/teaching/3-best.json", "-n graphs/models/llama-2gpu.json",
+        "--no-op-offload -n graphs/models/moe-2gpu.json", "-n -p n_layer=12 graphs/models/flash-attention.json",
+        "-n graphs/reports/crispasr-171-alternating-graphs.json",
+        "graphs/reports/llama.cpp-24492-cache-of-another-backend.json",
+        "-n tests/golden/captures/llama-bert-vk2-full.json", "-n tests/cli/cases/sequence.json",
+        "tests/cli/cases/failing.json"};
     for (size_t i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
         cJSON *report = read_report(graphs[i]);
         open_page(graphs[i]);
@@ -323,8 +326,10 @@ static void test_tab_order(void **state) {
         cJSON *at = evaluate("(() => { const e = document.activeElement, s = getComputedStyle(e);"
                              "if (e === document.body) { return ''; }"
                              "const seen = s.outlineStyle !== 'none' || s.strokeWidth === '3px';"
-                             "const name = e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.id || e.textContent.trim();"
-                             "return (seen ? '' : 'UNSEEN ') + (name ? '' : 'NAMELESS ') + e.tagName + ' ' + name; })()");
+                             "const name = e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') ||"
+                             "e.id || e.textContent.trim();"
+                             "return (seen ? '' : 'UNSEEN ') + (name ? '' : 'NAMELESS ') + e.tagName + ' ' + name;"
+                             "})()");
         free(last);
         last = strdup(cJSON_IsString(at) ? at->valuestring : "");
         cJSON_Delete(at);
@@ -344,7 +349,8 @@ static void test_passes_by_keys(void **state) {
     open_page("-n graphs/teaching/2-sup.json");
     cJSON_Delete(evaluate("document.querySelector('[role=tab][aria-selected=true]').focus(), 1"));
     press("ArrowRight");
-    assert_holds("document.querySelector('[role=tab][aria-selected=true]').textContent.startsWith('pass 2 (gpu down)')");
+    assert_holds("document.querySelector('[role=tab][aria-selected=true]').textContent"
+                 ".startsWith('pass 2 (gpu down)')");
     assert_holds("document.querySelectorAll('table.changes tbody tr').length === 1");
     assert_holds("document.querySelector('table.changes tbody tr').dataset.id === 'act'");
     assert_holds("document.querySelectorAll('.cell.changed').length === 1");
@@ -372,7 +378,8 @@ static void test_hostile_names(void **state) {
 /* The file itself: nothing is fetched from anywhere. */
 static void test_needs_nothing_else(void **state) {
     (void)state;
-    static const char *const foreign[] = {"http:", "https:", "src=\"", "@import", "<iframe", "fetch(", "XMLHttpRequest"};
+    static const char *const foreign[] = {"http:", "https:", "src=\"", "@import", "<iframe",
+                                          "fetch(", "XMLHttpRequest"};
     write_report("html", "-n graphs/models/llama-2gpu.json", page_path);
     char *text = json_read_file(page_path);
     assert_non_null(text);
@@ -396,8 +403,8 @@ static void assert_healthy(const char *what) {
 
 static void test_light_and_dark(void **state) {
     (void)state;
-    static const char *const graphs[] = {"-n -e ffn_moe_up-0 graphs/models/moe-2gpu.json", "tests/cli/cases/failing.json",
-                                         "-n tests/cli/cases/sequence.json"};
+    static const char *const graphs[] = {"-n -e ffn_moe_up-0 graphs/models/moe-2gpu.json",
+                                         "tests/cli/cases/failing.json", "-n tests/cli/cases/sequence.json"};
     for (size_t i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
         for (int dark = 0; dark < 2; dark++) {
             check(browser_dark(&chromium, dark));
