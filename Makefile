@@ -37,7 +37,9 @@ endif
 CPPFLAGS += $(CJSON_CFLAGS)
 LIBS = $(CJSON_LIBS) $(BLAS_LIBS) $(OPENCL_LIBS) -lm -pthread
 
-SRCS     := $(filter-out $(UNUSED_SRCS),$(sort $(wildcard src/*/*.c src/backends/*/*.c)))
+SRCS     := $(filter-out $(UNUSED_SRCS) src/record/%,$(sort $(wildcard src/*/*.c src/backends/*/*.c)))
+RECORD_SRCS := $(sort $(wildcard src/record/*.c))
+RECORD_TOOL := $(sort $(wildcard src/record/tool/*.c)) src/record/json_text.c
 LIB_SRCS := $(filter-out src/cli/%,$(SRCS))
 CLI_SRCS := $(filter src/cli/%,$(SRCS))
 LIB_OBJS := $(LIB_SRCS:%.c=$(BUILD)/%.o)
@@ -55,7 +57,7 @@ BENCH_BINS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard bench/bench_*.c)))
 VERSION := $(shell sed -n 's/^\#define SR_VERSION "\(.*\)"/\1/p' include/sched_run.h)
 
 .PHONY: all
-all: $(BUILD)/sched-run ## build the command (the default)
+all: $(BUILD)/sched-run $(BUILD)/sched-record ## build the commands (the default)
 
 .PHONY: lib
 lib: $(BUILD)/libsched_run.a $(BUILD)/libsched_run.so ## build the libraries alone
@@ -111,6 +113,16 @@ $(BUILD)/libsched_run.so: $(LIB_OBJS)
 $(BUILD)/sched-run: $(CLI_OBJS) $(BUILD)/libsched_run.a
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The recorder is loaded into other programs: nothing of ours but itself, and it lets their exceptions through.
+$(BUILD)/src/record/%.o: EXTRA_CFLAGS = -fexceptions
+$(BUILD)/src/record/tool/sched_record.o: EXTRA_CFLAGS = -DRECORD_LIBDIR='"$(PREFIX)/lib"' -DRECORD_VERSION='"$(VERSION)"'
+
+$(BUILD)/libsched_record.so: $(RECORD_SRCS:%.c=$(BUILD)/%.o)
+	$(call Q,LD)$(CC) -shared -Wl,-soname,libsched_record.so -Wl,-z,now $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+$(BUILD)/sched-record: $(RECORD_TOOL:%.c=$(BUILD)/%.o) $(BUILD)/libsched_record.so
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^)
+
 # ---- tests --------------------------------------------------------------------------------------------------------------
 
 $(BUILD)/tests/unit/% $(BUILD)/tests/conformance/%: TEST_OBJS = $(SUPPORT_OBJS)
@@ -127,12 +139,39 @@ $(HTML_TESTS) $(BUILD)/tests/html/shoot: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests
 $(BUILD)/tests/%.o: CPPFLAGS += -Itests
 $(BUILD)/bench/%.o: CPPFLAGS += -Itests
 
+# What the recorder is tried on: a small ggml of the tests' own, right and wrong, linked, built in and loaded.
+FAKE := $(BUILD)/tests/record
+FAKE_GGML := $(foreach k,0 1 2 3,$(FAKE)/ggml$(k)/libggml-base.so)
+FAKE_ALL := $(FAKE_GGML) $(FAKE)/fake_program $(FAKE)/fake_static $(FAKE)/fake_host $(FAKE)/libfake_binding.so \
+  $(FAKE)/llama_driver
+FAKE_CFLAGS = $(CPPFLAGS) -Itests -std=c11 $(WARN) $(WERROR) -fPIC -pthread $(CFLAGS) $(LDFLAGS)
+
+$(FAKE)/ggml%/libggml-base.so: tests/record/fake_ggml.c tests/record/fake_ggml.h
+	@mkdir -p $(@D)
+	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -DFAKE_LAYOUT=$* -shared -Wl,-soname,libggml-base.so -o $@ $<
+$(FAKE)/fake_program: tests/record/fake_program.c $(FAKE)/ggml0/libggml-base.so
+	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -o $@ $^
+$(FAKE)/fake_static: tests/record/fake_program.c tests/record/fake_ggml.c
+	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -o $@ $^
+$(FAKE)/libfake_binding.so: tests/record/fake_program.c $(FAKE)/ggml0/libggml-base.so
+	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -DFAKE_BINDING -shared -Wl,-rpath,'$$ORIGIN/ggml0' -o $@ $^
+$(FAKE)/fake_host: tests/record/fake_host.c
+	@mkdir -p $(@D)
+	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -o $@ $^
+$(FAKE)/llama_driver: tests/record/llama_driver.c
+	@mkdir -p $(@D)
+	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -rdynamic -o $@ $^
+
+.PHONY: record
+record: all $(FAKE_ALL) ## run the tests of the recorder
+	@tests/record/run.sh "$(BUILD)"
+
 .PHONY: test
 test: deps ## install what is missing, build, run all tests
 	@$(MAKE) --no-print-directory all check
 
 .PHONY: check
-check: $(BUILD)/sched-run $(TEST_BINS) $(HTML_TESTS) fuzz-corpus check-layers check-symbols ## run all tests (nothing is installed)
+check: all $(FAKE_ALL) $(TEST_BINS) $(HTML_TESTS) fuzz-corpus check-layers check-symbols ## run all tests (nothing is installed)
 	@tests/run.sh "$(BUILD)"
 
 .PHONY: unit
@@ -221,7 +260,8 @@ install: all lib ## install command, library, headers, man page, completion: PRE
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/sched_run \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/sched-run/graphs
-	install -m 755 $(BUILD)/sched-run $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BUILD)/sched-run $(BUILD)/sched-record $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BUILD)/libsched_record.so $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/libsched_run.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/libsched_run.so $(DESTDIR)$(PREFIX)/lib/libsched_run.so.$(VERSION)
 	ln -sf libsched_run.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libsched_run.so.0
@@ -230,8 +270,9 @@ install: all lib ## install command, library, headers, man page, completion: PRE
 	install -m 644 include/sched_run/*.h $(DESTDIR)$(PREFIX)/include/sched_run/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' docs/sched_run.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sched_run.pc
-	install -m 644 docs/man/sched-run.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 docs/man/sched-run.1 docs/man/sched-record.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 docs/completion/sched-run.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sched-run
+	install -m 644 docs/completion/sched-record.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sched-record
 	cp -R graphs/. $(DESTDIR)$(PREFIX)/share/sched-run/graphs/
 
 .PHONY: clean
@@ -242,4 +283,5 @@ clean: ## remove what was built
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
+-include $(RECORD_SRCS:%.c=$(BUILD)/%.d) $(RECORD_TOOL:%.c=$(BUILD)/%.d)
 -include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TEST_BINS:=.d) $(HTML_TESTS:=.d) $(PROPERTY_OBJS:.o=.d) $(BENCH_BINS:=.d)

@@ -57,6 +57,7 @@ if [ $only_unit = no ]; then
     count tests/cli/run.sh "$build/sched-run"
     count tests/golden/parity.sh "$build/sched-run" tests/golden
     count tests/graphs.sh "$build/sched-run"
+    count tests/record/run.sh "$build"
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
