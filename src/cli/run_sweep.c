@@ -180,10 +180,11 @@ static bool grid_next(grid *g) {
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The description with the values of the combination, after the params of the command line. */
-static int load(const grid *g, const char *path, const cli_options *options, sr_description **out) {
+/* The description with the values of the combination, after the params of the command line; it warns once. */
+static int load(const grid *g, const char *path, const cli_options *options, bool first, sr_description **out) {
     const int n_params = g->n - (g->has_copies ? 1 : 0);
     cli_options own = *options;
+    own.quiet = own.quiet || !first;
     sr__str *texts = sr__calloc((size_t)n_params + 1, sizeof(*texts));
     own.params.texts = sr__calloc((size_t)(options->params.n + n_params) + 1, sizeof(*own.params.texts));
     int exit_status = 0;
@@ -258,7 +259,7 @@ static sr_status all_rows(cli_session *session, grid *g, const char *path, sr_sw
         for (int i = 0; i < g->n; i++) {
             g->values[i] = g->dimensions[i].values[g->at[i]];
         }
-        const int loaded = load(g, path, session->options, &session->description);
+        const int loaded = load(g, path, session->options, name->length == 0, &session->description);
         if (loaded != 0 || cli_interrupted(NULL)) {
             tell_combination(g, session->file);
             cli_worsen(session, loaded != 0 ? loaded : sr_status_exit(SR_ABORTED));
