@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 only_unit=no
 if [ "$1" = --unit ]; then only_unit=yes; shift; fi
 build=$1
+. tests/opencl_env.sh
 passed=0
 failed=0
 log=$(mktemp)

@@ -13,6 +13,7 @@
 typedef struct shape {
     const char *name;
     const char *device;
+    const char *second; /* of B, if another than A's */
     bool at_once, host, shared, in_host_memory; /* of a sim */
 } shape;
 
@@ -26,7 +27,9 @@ static const shape shapes[] = {
     {.name = "blas", .device = "blas"},
     {.name = "null", .device = "null"},
     {.name = "opencl", .device = "opencl"},
+    {.name = "opencl-two", .device = "opencl", .second = "opencl:1"},
     {.name = "cuda", .device = "cuda"},
+    {.name = "cuda-two", .device = "cuda", .second = "cuda:1"},
 };
 
 /* Two backends of the shape, A and B, and the CPU that ends every machine. */
@@ -36,8 +39,8 @@ typedef struct fixture {
     sr_backend *a, *b, *cpu;
 } fixture;
 
-static sr_backend_config shape_config(const shape *s, const char *name) {
-    sr_backend_config config = bf_config(name, s->device);
+static sr_backend_config shape_config(const shape *s, const char *name, bool second) {
+    sr_backend_config config = bf_config(name, second && s->second ? s->second : s->device);
     config.async = !s->at_once;
     config.host = s->host;
     if (s->shared) {
@@ -54,14 +57,15 @@ static const char *absent(const shape *s) {
     for (const sr_driver *const *d = sr_drivers(); *d; d++) {
         if (strcmp((*d)->name, s->device) == 0) {
             const char *why = "no device was found";
-            return (*d)->device_count(&why) > 0 ? NULL : why;
+            const int n = (*d)->device_count(&why);
+            return n == 1 && s->second ? "there is one device only" : n > 0 ? NULL : why;
         }
     }
     return "the driver was not built";
 }
 
 static void fixture_init(fixture *f, const shape *s) {
-    sr_backend_config configs[] = {shape_config(s, "A"), shape_config(s, "B"), bf_config("last", "cpu")};
+    sr_backend_config configs[] = {shape_config(s, "A", false), shape_config(s, "B", true), bf_config("last", "cpu")};
     f->shape = s;
     f->machine = bf_machine(configs, 3);
     f->a = f->machine->backends[0];

@@ -117,6 +117,10 @@ struct sr__gpu_runtime {
     sr_status (*event_record)(sr__gpu_event *event, sr__gpu_stream *stream, sr_error *err);
     sr_status (*event_synchronize)(sr__gpu_event *event, sr_error *err); /* never recorded: returns */
     sr_status (*event_wait)(sr__gpu_stream *stream, sr__gpu_event *event, sr_error *err); /* of this language */
+    /* For traces; both NULL: it knows no times.  Nothing is queued when times begin to be kept. */
+    sr_status (*stream_keep_times)(sr__gpu_stream *stream, sr_error *err);
+    /* When an event that was reached in such a stream was reached: nanoseconds of the device's clock. */
+    sr_status (*event_time)(sr__gpu_event *event, uint64_t *out_time, sr_error *err);
 
     /* A matrix product that the vendor's library does better; optional.  *done = false: take the kernels. */
     sr_status (*multiply)(sr__gpu_stream *stream, const sr__gpu_product *product, bool *done, sr_error *err);

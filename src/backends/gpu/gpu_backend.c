@@ -14,6 +14,7 @@ static void gpu_backend_free(sr_backend *backend) {
     const sr__gpu_runtime *runtime = gpu->own->gpu->runtime;
     sr__gpu_event *const events[] = {gpu->meeting, gpu->marks[0], gpu->marks[1]};
     if (gpu->stream) {
+        sr__gpu_trace_free(gpu);
         sr__gpu_stream_end(gpu->stream);
     }
     for (int i = 0; i < SR_COUNT(events); i++) {
@@ -24,10 +25,11 @@ static void gpu_backend_free(sr_backend *backend) {
     sr__free(gpu);
 }
 
-/* A fault that a kernel found is told even where the wait itself failed. */
+/* Tells what happened in the queue since: times to a trace, and the first fault that a kernel found. */
 static sr_status gpu_synchronize(sr_backend *backend, sr_error *err) {
     sr__gpu_stream *stream = ((sr__gpu_backend *)backend->context)->stream;
     const sr_status status = stream->device->runtime->stream_synchronize(stream, err);
+    sr__gpu_trace_tell(backend);
     return status == SR_OK ? sr__gpu_faults_check(stream, err) : status;
 }
 
@@ -43,7 +45,10 @@ static sr_status gpu_set_async(sr_backend *backend, sr_buffer *dst, const void *
     sr__gpu_backend *gpu = backend->context;
     sr__gpu_memory *memory = own_memory(gpu, dst);
     if (memory) {
-        return gpu->stream->device->runtime->write(gpu->stream, memory, offset, data, size, err);
+        const sr__gpu_begun begun = sr__gpu_trace_begin(backend);
+        const sr_status queued = gpu->stream->device->runtime->write(gpu->stream, memory, offset, data, size, err);
+        sr__gpu_trace_end(backend, begun, (sr_trace_event){.kind = SR_TRACE_COPY, .bytes = size});
+        return queued;
     }
     const sr_status status = gpu_synchronize(backend, err);
     return status == SR_OK ? sr_buffer_set(dst, data, offset, size, err) : status;
@@ -54,7 +59,10 @@ static sr_status gpu_get_async(sr_backend *backend, const sr_buffer *src, void *
     sr__gpu_backend *gpu = backend->context;
     sr__gpu_memory *memory = own_memory(gpu, src);
     if (memory) {
-        return gpu->stream->device->runtime->read(gpu->stream, memory, offset, data, size, err);
+        const sr__gpu_begun begun = sr__gpu_trace_begin(backend);
+        const sr_status queued = gpu->stream->device->runtime->read(gpu->stream, memory, offset, data, size, err);
+        sr__gpu_trace_end(backend, begun, (sr_trace_event){.kind = SR_TRACE_COPY, .bytes = size});
+        return queued;
     }
     const sr_status status = gpu_synchronize(backend, err);
     return status == SR_OK ? sr_buffer_get(src, data, offset, size, err) : status;
@@ -81,10 +89,15 @@ static sr_status gpu_copy_async(sr_backend *src_backend, sr_backend *dst_backend
         SR_TRY(runtime->event_record(to->meeting, to->stream, err));
         SR_TRY(runtime->event_wait(from->stream, to->meeting, err));
     }
+    const sr_trace_event told = {.kind = SR_TRACE_COPY, .bytes = size};
+    const sr__gpu_begun sent = sr__gpu_trace_begin(src_backend);
     SR_TRY(sr__gpu_copy(from->stream, dst_memory, dst->offset, src_memory, src->offset, size, done, err));
+    sr__gpu_trace_end(src_backend, sent, told);
     if (from != to && *done) {
+        const sr__gpu_begun received = sr__gpu_trace_begin(dst_backend);
         SR_TRY(runtime->event_record(from->meeting, from->stream, err));
         SR_TRY(runtime->event_wait(to->stream, from->meeting, err));
+        sr__gpu_trace_end(dst_backend, received, told);
     }
 done:
     return status;
@@ -167,6 +180,7 @@ static sr_status gpu_compute(sr_backend *backend, const sr_graph_view *view, sr_
     sr_status status;
     int n = 0;
     SR_TRY(sr__check_destinations(backend, view, err));
+    const sr__gpu_begun begun = sr__gpu_trace_begin(backend);
     for (int32_t i = 0; i < view->n_nodes; i++) {
         const int32_t id = view->nodes[i];
         if (!sr__node_works(view, id)) {
@@ -178,6 +192,7 @@ static sr_status gpu_compute(sr_backend *backend, const sr_graph_view *view, sr_
             SR_TRY(mark_stretch(gpu, n / STRETCH, err));
         }
     }
+    sr__gpu_trace_compute(backend, view, begun);
     if (runtime->stream_flush) {
         SR_TRY(runtime->stream_flush(gpu->stream, err));
     }

@@ -43,13 +43,36 @@ sr_status sr__gpu_event_synchronize(sr_event *event, sr_error *err);
 sr_status sr__gpu_event_record(sr_backend *backend, sr_event *event, sr_error *err);
 sr_status sr__gpu_event_wait(sr_backend *backend, sr_event *event, sr_error *err);
 
+/* gpu_trace.c: work that was queued and whose times are not known yet. */
+typedef struct sr__gpu_told sr__gpu_told;
+typedef struct sr__gpu_trace {
+    bool timed;                 /* the stream keeps times */
+    uint64_t offset;            /* from the device's clock to the host's */
+    sr__gpu_told *told;
+    size_t n_told, told_cap;
+    sr__gpu_event **spare;      /* events that are used again */
+    size_t n_spare, spare_cap;
+} sr__gpu_trace;
+
 /* A backend's queue. */
 typedef struct sr__gpu_backend {
     sr__gpu_own *own;
     sr__gpu_stream *stream;
     sr__gpu_event *meeting;     /* for copies between two streams */
     sr__gpu_event *marks[2];    /* how far the device has come in a long graph */
+    sr__gpu_trace trace;
 } sr__gpu_backend;
+
+/* Where a piece of work begins: in the stream, if that keeps times, and on the host. */
+typedef struct sr__gpu_begun { sr__gpu_event *place; uint64_t host; } sr__gpu_begun;
+
+/* Around what is queued; both do nothing without a trace.  event: its kind, bytes and nodes; a name if not the subject's. */
+sr__gpu_begun sr__gpu_trace_begin(const sr_backend *backend);
+void sr__gpu_trace_end(const sr_backend *backend, sr__gpu_begun begun, sr_trace_event event);
+void sr__gpu_trace_compute(const sr_backend *backend, const sr_graph_view *view, sr__gpu_begun begun);
+/* The stream was synchronized: all that was queued is told. */
+void sr__gpu_trace_tell(const sr_backend *backend);
+void sr__gpu_trace_free(sr__gpu_backend *gpu);
 
 /* The backend behind the interface, or NULL for one of another kind. */
 sr__gpu_backend *sr__gpu_of_backend(const sr_backend *backend);

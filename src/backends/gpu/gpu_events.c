@@ -59,5 +59,8 @@ sr_status sr__gpu_event_wait(sr_backend *backend, sr_event *event, sr_error *err
     if (runtime_of(event) != runtime) {
         return sr_event_synchronize(event, err); /* the queue knows no such event: the caller waits */
     }
-    return runtime->event_wait(gpu->stream, ((gpu_event *)event->context)->place, err);
+    const sr__gpu_begun begun = sr__gpu_trace_begin(backend);
+    const sr_status status = runtime->event_wait(gpu->stream, ((gpu_event *)event->context)->place, err);
+    sr__gpu_trace_end(backend, begun, (sr_trace_event){.kind = SR_TRACE_WAIT});
+    return status;
 }

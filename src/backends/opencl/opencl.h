@@ -110,6 +110,8 @@ sr_status sr__ocl_event_new(sr__gpu_device *device, sr__gpu_event **out_event, s
 void sr__ocl_event_free(sr__gpu_event *event);
 sr_status sr__ocl_event_record(sr__gpu_event *event, sr__gpu_stream *stream, sr_error *err);
 sr_status sr__ocl_event_synchronize(sr__gpu_event *event, sr_error *err);
+sr_status sr__ocl_stream_keep_times(sr__gpu_stream *stream, sr_error *err);
+sr_status sr__ocl_event_time(sr__gpu_event *event, uint64_t *out_time, sr_error *err);
 sr_status sr__ocl_event_wait(sr__gpu_stream *stream, sr__gpu_event *event, sr_error *err);
 
 /* ---- opencl_device.c ---- */

@@ -128,4 +128,6 @@ const sr__gpu_runtime sr__ocl_runtime = {
     .event_record = sr__ocl_event_record,
     .event_synchronize = sr__ocl_event_synchronize,
     .event_wait = sr__ocl_event_wait,
+    .stream_keep_times = sr__ocl_stream_keep_times,
+    .event_time = sr__ocl_event_time,
 };

@@ -51,6 +51,21 @@ sr_status sr__ocl_stream_flush(sr__gpu_stream *stream, sr_error *err) {
     return code == CL_SUCCESS ? SR_OK : sr__ocl_fail(err, s->entry->platform, "clFlush", code);
 }
 
+/* Times cost a little, and a queue keeps them or not from its beginning: another takes the place of this one. */
+sr_status sr__ocl_stream_keep_times(sr__gpu_stream *stream, sr_error *err) {
+    sr__ocl_stream *s = (sr__ocl_stream *)stream;
+    cl_int code = CL_SUCCESS;
+    cl_command_queue timed = clCreateCommandQueue(s->entry->platform->context, s->entry->id, CL_QUEUE_PROFILING_ENABLE,
+                                                  &code);
+    if (code != CL_SUCCESS) {
+        return sr__ocl_fail(err, s->entry->platform, "clCreateCommandQueue", code);
+    }
+    const sr_status status = sr__ocl_stream_synchronize(stream, err);
+    clReleaseCommandQueue(s->queue);
+    s->queue = timed;
+    return status;
+}
+
 /* ---- launches ------------------------------------------------------------------------------------------------------- */
 
 static const char *const kernel_names[] = {
@@ -167,4 +182,11 @@ sr_status sr__ocl_event_wait(sr__gpu_stream *stream, sr__gpu_event *event, sr_er
     }
     const cl_int code = clEnqueueBarrierWithWaitList(s->queue, 1, &event->reached, NULL);
     return code == CL_SUCCESS ? SR_OK : sr__ocl_fail(err, s->entry->platform, "clEnqueueBarrierWithWaitList", code);
+}
+
+sr_status sr__ocl_event_time(sr__gpu_event *event, uint64_t *out_time, sr_error *err) {
+    cl_ulong time = 0;
+    const cl_int code = clGetEventProfilingInfo(event->reached, CL_PROFILING_COMMAND_END, sizeof(time), &time, NULL);
+    *out_time = time;
+    return code == CL_SUCCESS ? SR_OK : sr__ocl_fail(err, event->platform, "clGetEventProfilingInfo", code);
 }
