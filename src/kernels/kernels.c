@@ -30,17 +30,12 @@ const sr__kernel_info *sr__kernel_get(int op) {
     return op >= 0 && op < SR_OP_COUNT ? KERNELS[op] : &nothing;
 }
 
-const char *sr__kernel_refuse(const sr_graph_view *view, int32_t tensor) {
-    const int op = sr_view_op(view, tensor);
-    if (op == SR_OP_NONE || sr_op_is_view(op)) {
-        return NULL;
-    }
-    const sr__kernel_info *kernel = sr__kernel_get(op);
+const char *sr__kernel_refuse_node(const sr_graph_view *view, const sr_tensor *node) {
+    const sr__kernel_info *kernel = sr__kernel_get(node->op);
     if (kernel->run == NULL) {
         return "the op has no kernel";
     }
-    const sr_tensor *node = sr_view_tensor(view, tensor);
-    sr__kernel_args args = {.op = op, .params = node->op_params};
+    sr__kernel_args args = {.op = node->op, .params = node->op_params};
     args.dst.tensor = node;
     for (int j = 0; j < node->n_src; j++) {
         const int32_t src = sr_view_src(view, node, j);
@@ -51,4 +46,12 @@ const char *sr__kernel_refuse(const sr_graph_view *view, int32_t tensor) {
         }
     }
     return kernel->refuse != NULL ? kernel->refuse(&args) : NULL;
+}
+
+const char *sr__kernel_refuse(const sr_graph_view *view, int32_t tensor) {
+    const int op = sr_view_op(view, tensor);
+    if (op == SR_OP_NONE || sr_op_is_view(op)) {
+        return NULL;
+    }
+    return sr__kernel_refuse_node(view, sr_view_tensor(view, tensor));
 }

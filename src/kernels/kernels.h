@@ -54,7 +54,9 @@ typedef struct sr__kernel_info {
 
 /* The kernel of an op; run is NULL where there is none (opaque and custom ops) or nothing to do (views, NONE). */
 const sr__kernel_info *sr__kernel_get(int op);
-/* Why a node of a view cannot be computed here, or NULL. */
+/* Why a node of a view (not a view op) cannot be computed here, or NULL. */
+const char *sr__kernel_refuse_node(const sr_graph_view *view, const sr_tensor *node);
+/* The same of any tensor; NULL also where there is nothing to compute. */
 const char *sr__kernel_refuse(const sr_graph_view *view, int32_t tensor);
 
 /* ---- the team ----------------------------------------------------------------------------------------------------- */

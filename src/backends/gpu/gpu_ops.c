@@ -15,6 +15,9 @@
     X(DIV, binary)                       \
     X(ADD1, binary)                      \
     X(SILU_BACK, binary)                 \
+    X(MUL_MAT, mul_mat)                  \
+    X(MUL_MAT_ID, mul_mat_id)            \
+    X(OUT_PROD, out_prod)                \
     X(ADD_ID, add_id)                    \
     X(SQR, unary)                        \
     X(SQRT, unary)                       \

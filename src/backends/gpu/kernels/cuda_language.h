@@ -21,6 +21,7 @@
 #define BARRIER() __syncthreads()
 #define BARRIER_GLOBAL() __syncthreads()
 #define UNROLL _Pragma("unroll")
+#define UNROLL_LARGE _Pragma("unroll")
 
 #define GPU_AXIS(v, d) ((d) == 0 ? (v).x : (d) == 1 ? (v).y : (v).z)
 #define LOCAL_ID(d) ((gpu_int)GPU_AXIS(threadIdx, d))

@@ -158,7 +158,7 @@ KERNEL(gpu_flash_attn)(OPERAND(y), OPERAND(q), OPERAND(k), OPERAND(v), OPERAND(m
                 total[c] += scores[(pair + c) * FLASH_SCORES + j];
             }
         }
-        UNROLL for (gpu_int x = 0; x < FLASH_PIECES; x++) {
+        UNROLL_LARGE for (gpu_int x = 0; x < FLASH_PIECES; x++) {
             if (is_open && x * GPU_FLASH_WIDTH < v.ne[0]) {
                 stage_rows(stage, v_memory, v, j0, n, v_head, i3, x * GPU_FLASH_WIDTH, t);
                 BARRIER();

@@ -6,7 +6,7 @@
  */
 #define KERNEL(name) __kernel void name
 #define DEVICE static inline
-#define DEVICE_CALLED static               /* large, called from several places: not copied to each */
+#define DEVICE_CALLED static __attribute__((noinline)) /* large, and called from several places */
 #define GLOBAL __global
 #define LOCAL_POINTER __local             /* of a pointer to local memory */
 #define LOCAL_ARRAY __local               /* of an array in local memory; at the outermost level of a kernel */
@@ -15,6 +15,7 @@
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define BARRIER_GLOBAL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE) /* within a group */
 #define UNROLL _Pragma("unroll")          /* before a loop whose arrays belong in registers */
+#define UNROLL_LARGE                      /* before one of large bodies, whose copies a compiler may choke on */
 
 #define LOCAL_ID(d) ((gpu_int)get_local_id(d))
 #define LOCAL_SIZE(d) ((gpu_int)get_local_size(d))

@@ -39,7 +39,7 @@ DEVICE float round_in_block(float x, float most, gpu_int mode) {
     return (code > 127.0f ? 127.0f : code) * d;
 }
 
-/* dst: f32, dense.  A group works on 256 values of a row; groups: pieces of a row, then rows. */
+/* dst: a plain type, dense.  A group works on 256 values of a row; groups: pieces of a row, then rows. */
 KERNEL(gpu_round_columns)(OPERAND(dst), OPERAND(src), const gpu_int mode) {
     LOCAL_ARRAY float extremes[GPU_ROUND_ITEMS];
     const gpu_long pieces = (src.ne[0] + GPU_ROUND_ITEMS - 1) / GPU_ROUND_ITEMS;
@@ -66,7 +66,7 @@ KERNEL(gpu_round_columns)(OPERAND(dst), OPERAND(src), const gpu_int mode) {
         x = round_in_block(x, extremes[t - t % span], mode);
     }
     if (inside) {
-        *(GLOBAL float *)ELEMENT(dst, i0, i1, i2, i3) = x;
+        store_element(dst.type, ELEMENT(dst, i0, i1, i2, i3), x);
     }
 }
 
