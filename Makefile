@@ -11,7 +11,7 @@ PKG_CONFIG ?= pkg-config
 
 # Debian packages: what the tool needs, what the tests need besides.
 DEPS_TOOL := gcc libc6-dev make pkg-config libcjson-dev graphviz libopenblas-dev ocl-icd-opencl-dev opencl-headers
-DEPS_TEST := libcmocka-dev valgrind pocl-opencl-icd chromium
+DEPS_TEST := libcmocka-dev valgrind pocl-opencl-icd chromium mesa-vulkan-drivers
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
 BASE_CFLAGS = -std=c11 $(WARN) $(WERROR) -fvisibility=hidden -fPIC -pthread -MMD -MP
@@ -165,6 +165,7 @@ $(FAKE)/llama_driver: tests/record/llama_driver.c
 .PHONY: record
 record: all $(FAKE_ALL) ## run the tests of the recorder
 	@tests/record/run.sh "$(BUILD)"
+	@tests/record/llama.sh "$(BUILD)"
 
 .PHONY: test
 test: deps ## install what is missing, build, run all tests

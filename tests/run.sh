@@ -39,6 +39,7 @@ done
 count() {
     "$@" >"$log" 2>&1
     status=$?
+    grep "^skipped: " "$log"
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
     if [ -z "$line" ]; then
         failed=$((failed + 1))
@@ -59,6 +60,7 @@ if [ $only_unit = no ]; then
     count tests/golden/parity.sh "$build/sched-run" tests/golden
     count tests/graphs.sh "$build/sched-run"
     count tests/record/run.sh "$build"
+    count tests/record/llama.sh "$build"
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

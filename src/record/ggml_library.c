@@ -16,6 +16,7 @@
 #include <string.h>
 
 static library *libraries;
+static library first; /* there is hardly ever another one */
 
 /* The object that this code is in, so that it is not taken for the library. */
 static bool is_own(const void *address) {
@@ -137,9 +138,12 @@ const library *library_of(const void *caller) {
             return lib;
         }
     }
-    library *lib = malloc(sizeof(*lib));
-    if (!lib) {
-        return NULL;
+    library *lib = libraries ? malloc(sizeof(*lib)) : &first;
+    if (!lib) { /* called through, but not recorded */
+        static _Thread_local library spare;
+        spare = found;
+        snprintf(spare.why, sizeof(spare.why), "there is no memory to try it");
+        return &spare;
     }
     *lib = found;
     lib->next = libraries;

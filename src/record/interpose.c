@@ -222,7 +222,6 @@ STANDS_IN abi_sched *ggml_backend_sched_new(abi_backend **backends, abi_buffer_t
         recording *r = recording_new(sched, c.lib);
         if (r) {
             r->graph_size = graph_size;
-            r->parallel = parallel;
             r->op_offload = !c.lib->has_offload_switch || op_offload;
         }
     }

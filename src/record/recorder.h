@@ -133,7 +133,7 @@ struct recording {
     bool is_reset, is_alloc;  /* as the scheduler has them */
     size_t graph_size;
     int n_copies;
-    bool parallel, op_offload;
+    bool op_offload;
     machine machine;
     kept_graph *graphs;
     kept_run *runs;

@@ -163,32 +163,50 @@ static bool replay(char *tool, const char *recording, const char *rules, bool si
     return run_tool(arguments, silent, out);
 }
 
-/* The dates of `sched-run --rules help`, each at the start of a line. */
+/* What `sched-run --rules help` lists, a line each: a date, a name, what changed then. */
 static bool list_rules(char *tool, text *out) {
     char *arguments[] = {tool, (char *)"--rules", (char *)"help", NULL};
-    if (!run_tool(arguments, true, out)) {
-        return false;
-    }
-    return !out->failed;
+    return run_tool(arguments, true, out) && !out->failed;
 }
 
-/* Another date under which the recording gives what was printed, the latest; false where there is none. */
-static bool find_rules(char *tool, const char *recording, const text *printed, char *out, size_t size) {
-    text list = {0}, replayed = {0};
-    bool found = false;
+typedef struct rules_row {
+    char date[16], name[64];
+} rules_row;
+
+static bool read_row(const char *line, rules_row *out) {
+    return sscanf(line, "%15[0-9-] %63s", out->date, out->name) == 2;
+}
+
+static bool row_agrees(char *tool, const char *recording, const rules_row *row, const text *printed, text *scratch) {
+    return replay(tool, recording, row->date, true, scratch) && !compare(printed, scratch).any;
+}
+
+/*
+ * The change that makes the difference: the first after the reference with whose rules the recording gives what was
+ * printed, or else the last before it.  False where there is none.
+ */
+static bool find_rules(char *tool, const char *recording, const text *printed, rules_row *out) {
+    text list = {0}, scratch = {0};
+    bool found = false, after = false;
     if (list_rules(tool, &list)) {
-        for (const char *line = list.data; line; line = strchr(line, '\n')) {
+        for (const char *line = list.data; line && !(found && after); line = strchr(line, '\n')) {
+            rules_row row;
             line += *line == '\n';
-            char date[16], name[64];
-            if (sscanf(line, "%15[0-9-] %63s", date, name) == 2 && replay(tool, recording, date, true, &replayed) &&
-                !compare(printed, &replayed).any) {
-                snprintf(out, size, "%s (%s)", date, name);
+            if (!read_row(line, &row)) {
+                continue;
+            }
+            if (strcmp(row.name, "reference") == 0) {
+                after = true;
+                found = false; /* what was found before it comes second */
+            } else if (row_agrees(tool, recording, &row, printed, &scratch)) {
+                *out = row;
                 found = true;
             }
         }
+        found = found || out->date[0];
     }
     text_clear(&list);
-    text_clear(&replayed);
+    text_clear(&scratch);
     return found;
 }
 
@@ -200,7 +218,7 @@ static void say_difference(const char *recording, const char *rules, const diffe
 static int verify_with(const tool_options *o, char *tool, const char *recording, const text *printed) {
     const char *rules = o->rules ? o->rules : "reference";
     text replayed = {0};
-    char other[96];
+    rules_row other = {"", ""};
     int status = 0;
     if (!replay(tool, recording, rules, false, &replayed)) {
         tool_say("cannot run '%s'", tool);
@@ -212,9 +230,10 @@ static int verify_with(const tool_options *o, char *tool, const char *recording,
             tool_say("%s: verified, %d runs with %d splits as the program printed them", recording, d.run + 1,
                      d.splits);
         }
-    } else if (!o->rules && find_rules(tool, recording, printed, other, sizeof(other))) {
+    } else if (!o->rules && find_rules(tool, recording, printed, &other)) {
         say_difference(recording, rules, &d);
-        tool_say("%s: verified by the rules of %s: give --rules to sched-run", recording, other);
+        tool_say("%s: verified by the rules of %s (%s): give --rules %s to sched-run", recording, other.date, other.name,
+                 other.date);
     } else {
         say_difference(recording, rules, &d);
         status = EXIT_DIFFERS;
