@@ -78,5 +78,7 @@ uint64_t sr__name_pattern(uint64_t seed, const char *name);
  */
 typedef const char *(*sr__name_at)(void *user, int32_t i);
 void sr__put_pattern(sr__str *s, sr__name_at name, void *user, int32_t n);
+/* One name with a star for each of its numbers. */
+void sr__put_starred(sr__str *s, const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * report_diff_dot.c - two layouts side by side as a drawing: B's graph, with what is not as in A marked.
  *
- * Layer: report.  Orange: moved, or for another cause; green: B alone has it (nodes, copies, cuts); red: A alone has it,
- * drawn beside the graph as lists.
+ * Layer: report.  Orange: moved; yellow: for another cause; green: B alone has it (nodes, copies, cuts); red: A alone
+ * has it, listed beside the graph.
  */
 #include <inttypes.h>
 

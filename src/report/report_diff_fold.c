@@ -108,24 +108,31 @@ static void mark_numbers(const char *first, const char *name, uint64_t *varies) 
     }
 }
 
-void sr__put_pattern(sr__str *s, sr__name_at name, void *user, int32_t n) {
-    const char *first = name(user, 0);
-    uint64_t varies = 0;
+/* A star for each number whose bit is set; those behind the 64th are never. */
+static void put_stars(sr__str *s, const char *name, uint64_t varies) {
     sr__str pattern = {0};
-    for (int32_t i = 1; i < n; i++) {
-        mark_numbers(first, name(user, i), &varies);
-    }
-    for (int number = 0; *first != '\0';) {
-        const size_t digits = digits_at(first);
+    for (int number = 0; *name != '\0';) {
+        const size_t digits = digits_at(name);
         if (digits > 0 && number < 64 && (varies >> number & 1) != 0) {
             sr__str_puts(&pattern, "*");
         } else {
-            sr__str_append(&pattern, first, digits > 0 ? digits : 1);
+            sr__str_append(&pattern, name, digits > 0 ? digits : 1);
         }
         number += digits > 0;
-        first += digits > 0 ? digits : 1;
+        name += digits > 0 ? digits : 1;
     }
     sr__put_name(s, sr__str_text(&pattern));
     s->failed |= pattern.failed;
     sr__str_free(&pattern);
 }
+
+void sr__put_pattern(sr__str *s, sr__name_at name, void *user, int32_t n) {
+    const char *first = name(user, 0);
+    uint64_t varies = 0;
+    for (int32_t i = 1; i < n; i++) {
+        mark_numbers(first, name(user, i), &varies);
+    }
+    put_stars(s, first, varies);
+}
+
+void sr__put_starred(sr__str *s, const char *name) { put_stars(s, name, UINT64_MAX); }

@@ -237,10 +237,20 @@ static void put_place(const list *l, int32_t i, int32_t n) {
     sr__put_name(s, place_name(l->text->diff->b, p->b));
 }
 
+static const char *new_name(const list *l, int32_t i) {
+    return sr__shown_name(&l->text->diff->b->graph->tensors[pair_at(l, i)->b]);
+}
+
+static uint64_t renamed_way(const list *l, int32_t i) { return sr__name_pattern(pair_way(l, i), new_name(l, i)); }
+
 static void put_new_name(const list *l, int32_t i, int32_t n) {
-    (void)n;
-    sr__str_puts(out_of(l), " -> ");
-    sr__put_name(out_of(l), sr__shown_name(&l->text->diff->b->graph->tensors[pair_at(l, i)->b]));
+    sr__str *s = out_of(l);
+    sr__str_puts(s, " -> ");
+    if (n == 1) {
+        sr__put_name(s, new_name(l, i));
+    } else {
+        sr__put_starred(s, new_name(l, i));
+    }
 }
 
 /* ---- tensors of one side ----------------------------------------------------------------------------------------- */
@@ -267,19 +277,22 @@ static void put_home(const list *l, int32_t i, int32_t n) {
 
 static const sr_diff_border *border_at(const list *l, int32_t i) { return &((const sr_diff_border *)l->rows)[i]; }
 
-static int32_t border_tensor(const list *l, int32_t i) {
-    return l->of_b ? border_at(l, i)->node_b : border_at(l, i)->node_a;
-}
+/* Cuts are borders of B, merges of A; both are told by the node as A numbers it. */
+static bool is_cut(const list *l) { return l->rows == l->text->diff->cuts; }
+
+static int32_t border_tensor(const list *l, int32_t i) { return border_at(l, i)->node_a; }
+
+static const sr_layout *border_layout(const list *l) { return is_cut(l) ? l->text->diff->b : l->text->diff->a; }
 
 static const sr_split *border_split(const list *l, int32_t i) {
-    return &layout_of(l)->splits[l->of_b ? border_at(l, i)->b : border_at(l, i)->a];
+    return &border_layout(l)->splits[is_cut(l) ? border_at(l, i)->b : border_at(l, i)->a];
 }
 
 /* The two backends of the cut, so that the borders of equal layers are alike. */
 static uint64_t border_way(const list *l, int32_t i) {
     const sr_split *split = border_split(l, i);
-    const int facts[3] = {split->backend, split->because, split > layout_of(l)->splits ? split[-1].backend : -1};
-    return sr__hash_bytes(l->of_b ? 3 : 4, facts, sizeof(facts));
+    const int facts[3] = {split->backend, split->because, split > border_layout(l)->splits ? split[-1].backend : -1};
+    return sr__hash_bytes(3, facts, sizeof(facts));
 }
 
 static void put_border(const list *l, int32_t i, int32_t n) {
@@ -287,11 +300,14 @@ static void put_border(const list *l, int32_t i, int32_t n) {
     const sr_split *split = border_split(l, i);
     const sr_diff_border *border = border_at(l, i);
     sr__str_puts(s, "  on ");
-    sr__put_diff_backend(l->text, !l->of_b, split->backend);
+    sr__put_diff_backend(l->text, !is_cut(l), split->backend);
+    if (n == 1 && is_cut(l)) {
+        sr__str_printf(s, ": split %d of B, within %d of A", (int)border->b, (int)border->a);
+    } else if (n == 1) {
+        sr__str_printf(s, ": split %d of A, within %d of B", (int)border->a, (int)border->b);
+    }
     if (n == 1) {
-        sr__str_printf(s, ": split %d of %s, ", (int)(l->of_b ? border->b : border->a), l->of_b ? "B" : "A");
-        sr__str_printf(s, "within %d of %s", (int)(l->of_b ? border->a : border->b), l->of_b ? "A" : "B");
-        sr__put_split_words(s, layout_of(l), split);
+        sr__put_split_words(s, border_layout(l), split);
     } else if (split->because == SR_STARTS_WEIGHT) {
         sr__str_puts(s, "   (new split for weights)");
     }
@@ -326,6 +342,19 @@ static uint64_t copy_way(const list *l, int32_t i) {
     return sr__hash_bytes(5, facts, sizeof(facts));
 }
 
+/* " > 2.0 KiB", or where both look the same the change. */
+static void put_new_size(sr__str *s, uint64_t a, uint64_t b) {
+    char text_a[16], text_b[16];
+    sr__format_bytes(a, text_a);
+    sr__format_bytes(b, text_b);
+    sr__str_puts(s, strcmp(text_a, text_b) != 0 ? " > " : ", ");
+    if (strcmp(text_a, text_b) != 0) {
+        sr__str_puts(s, text_b);
+    } else {
+        sr__put_bytes_change(s, a, b);
+    }
+}
+
 static void put_copy(const list *l, int32_t i, int32_t n) {
     sr__str *s = out_of(l);
     const sr_layout *layout = layout_of(l);
@@ -333,9 +362,8 @@ static void put_copy(const list *l, int32_t i, int32_t n) {
     sr__str_puts(s, "  ");
     sr__put_bytes(s, layout->graph->tensors[tensor].nbytes);
     if (copy_at(l, i)->a >= 0 && copy_at(l, i)->b >= 0) {
-        sr__str_puts(s, " > ");
         const sr_layout *b = l->text->diff->b;
-        sr__put_bytes(s, b->graph->tensors[b->inputs[copy_at(l, i)->b]].nbytes);
+        put_new_size(s, layout->graph->tensors[tensor].nbytes, b->graph->tensors[b->inputs[copy_at(l, i)->b]].nbytes);
     }
     sr__str_puts(s, n > 1 ? " each  " : "  ");
     sr__put_diff_backend(l->text, !l->of_b, layout->backend_of[tensor]);
@@ -359,9 +387,9 @@ sr_status sr__diff_text_lists(const sr__diff_text *text, sr_error *err) {
          single_tensor, single_way, put_home},
         {text, "tensor in B alone", "tensors in B alone", SR__GREEN, d->n_added, d->added, true, false, false,
          single_tensor, single_way, put_home},
-        {text, "renamed", "renamed", SR__BOLD, d->n_renamed, d->renamed, false, true, false, pair_tensor, pair_way,
+        {text, "renamed", "renamed", SR__BOLD, d->n_renamed, d->renamed, false, true, false, pair_tensor, renamed_way,
          put_new_name},
-        {text, "split cut", "splits cut", SR__GREEN, d->n_cuts, d->cuts, true, true, false, border_tensor, border_way,
+        {text, "split cut", "splits cut", SR__GREEN, d->n_cuts, d->cuts, false, true, false, border_tensor, border_way,
          put_border},
         {text, "split merged", "splits merged", SR__RED, d->n_merges, d->merges, false, true, false, border_tensor,
          border_way, put_border},
@@ -371,8 +399,8 @@ sr_status sr__diff_text_lists(const sr__diff_text *text, sr_error *err) {
          put_copy},
         {text, "copy of another size", "copies of another size", SR__BOLD, d->n_resized_copies, d->resized, false,
          false, true, copy_tensor, copy_way, put_copy},
-        {text, "for another cause", "for another cause", SR__BOLD, d->n_causes, d->causes, false, false, false,
-         pair_tensor, cause_way, put_cause},
+        {text, "node for another cause", "nodes for another cause", SR__BOLD, d->n_causes, d->causes, false, false,
+         false, pair_tensor, cause_way, put_cause},
     };
     for (int i = 0; i < SR_COUNT(lists); i++) {
         const sr_status status = put_list(&lists[i], err);

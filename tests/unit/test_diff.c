@@ -1,4 +1,4 @@
-/* Tests of two layouts side by side: what is matched, what moved and why, splits, copies, memory; failing allocations. */
+/* Tests of two layouts side by side: what is matched, what moved and why, splits, copies, memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@
 #define SQR(name, src) NODE(name, "SQR", "\"" src "\"")
 
 #define CHAIN                                                                                                      \
-    "\"nodes\":[" MUL("a", "w.0", "x") "," SQR("b", "a") "," MUL("c", "w.1", "b") "," SQR("d", "c") "," MUL("e", "w.2", "d") "]}"
+    "\"nodes\":[" MUL("a", "w.0", "x") "," SQR("b", "a") "," MUL("c", "w.1", "b") "," SQR("d", "c") ","              \
+    MUL("e", "w.2", "d") "]}"
 
 static insight_case a, b;
 static sr_diff diff;
@@ -55,7 +56,8 @@ static const char *name_b(int32_t tensor) { return b.run->graph->tensors[tensor]
 static void expect_pair(const char *in_a, const char *in_b) {
     const int32_t ta = insight_tensor(&a, in_a), tb = in_b != NULL ? insight_tensor(&b, in_b) : -1;
     if (diff.b_of_a[ta] != tb) {
-        fail_msg("'%s' is matched with '%s'", in_a, diff.b_of_a[ta] >= 0 ? b.run->graph->tensors[diff.b_of_a[ta]].id : "none");
+        fail_msg("'%s' is matched with '%s'", in_a,
+                 diff.b_of_a[ta] >= 0 ? b.run->graph->tensors[diff.b_of_a[ta]].id : "none");
     }
     if (tb >= 0) {
         assert_int_equal(diff.a_of_b[tb], ta);
@@ -167,7 +169,8 @@ static void sizes(void **state) {
 static void backends_of_one_side(void **state) {
     (void)state;
 #define MACHINE(name)                                                                                              \
-    "{\"sched_run\":1,\"backends\":[{\"name\":\"" name "\",\"device\":\"sim\"},{\"name\":\"CPU\",\"device\":\"cpu\"}]," \
+    "{\"sched_run\":1,\"backends\":[{\"name\":\"" name "\",\"device\":\"sim\"},"                                   \
+    "{\"name\":\"CPU\",\"device\":\"cpu\"}],"                                                                     \
     "\"buffers\":{\"g\":{\"type\":\"" name "\",\"usage\":\"weights\"}}," TENSORS("g", "g", "g") CHAIN
     open_both(MACHINE("GPU0"), MACHINE("GPU1"));
     assert_int_equal(diff.backend_b_of_a[0], -1);
@@ -309,10 +312,20 @@ static void failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identical),         cmocka_unit_test(moved_and_cut),        cmocka_unit_test(merged),
-        cmocka_unit_test(the_root_of_a_move), cmocka_unit_test(another_cause),       cmocka_unit_test(sizes),
-        cmocka_unit_test(backends_of_one_side), cmocka_unit_test(added_and_removed), cmocka_unit_test(renamed),
-        cmocka_unit_test(repeated_names),    cmocka_unit_test(automatic_names),      cmocka_unit_test(nothing_in_common),
-        cmocka_unit_test(failed_runs),       cmocka_unit_test(failing_allocations)};
+        cmocka_unit_test(identical),
+        cmocka_unit_test(moved_and_cut),
+        cmocka_unit_test(merged),
+        cmocka_unit_test(the_root_of_a_move),
+        cmocka_unit_test(another_cause),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(backends_of_one_side),
+        cmocka_unit_test(added_and_removed),
+        cmocka_unit_test(renamed),
+        cmocka_unit_test(repeated_names),
+        cmocka_unit_test(automatic_names),
+        cmocka_unit_test(nothing_in_common),
+        cmocka_unit_test(failed_runs),
+        cmocka_unit_test(failing_allocations),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
