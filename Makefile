@@ -187,9 +187,21 @@ cli: $(BUILD)/sched-run ## run the command-line tests
 html: $(BUILD)/sched-run $(HTML_TESTS) ## run the tests of the page, in Chromium
 	@for t in $(HTML_TESTS); do SCHED_RUN=$(BUILD)/sched-run $$t || exit 1; done
 
+# Pages whose commands are run, and what they print compared.
+RUN_PAGES := docs/teaching.md
+
+.PHONY: docs
+docs: $(BUILD)/sched-run ## run the commands that pages show
+	@tests/docs/run.sh "$(BUILD)/sched-run" $(RUN_PAGES)
+
+.PHONY: pictures
+pictures: $(BUILD)/sched-run ## draw the pictures of the course anew
+	@tests/docs/run.sh --pictures "$(BUILD)/sched-run" $(RUN_PAGES)
+
 .PHONY: bless
-bless: $(BUILD)/sched-run ## rewrite the expected outputs of the command-line tests
+bless: $(BUILD)/sched-run ## rewrite the expected outputs of the command-line tests and in docs
 	@tests/cli/run.sh --bless "$(BUILD)/sched-run"
+	@tests/docs/run.sh --bless "$(BUILD)/sched-run" $(RUN_PAGES)
 
 .PHONY: parity
 parity: $(BUILD)/sched-run ## compare with recorded results: make parity GOLDENS=FOLDER

@@ -54,7 +54,8 @@ static void become_chromium(const browser *b, int commands, int answers) {
     dup2(out, 4);
     execl(browser_find(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
           "--disable-background-networking", "--disable-component-update", "--no-first-run", "--hide-scrollbars",
-          "--disable-dev-shm-usage", profile, "about:blank", (char *)NULL);
+          "--disable-dev-shm-usage", "--disable-background-timer-throttling",
+          "--disable-renderer-backgrounding", profile, "about:blank", (char *)NULL);
     _exit(127);
 }
 
