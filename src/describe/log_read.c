@@ -127,9 +127,9 @@ static sr_status add_source(sr__log *log, sr__log_node *node, const sr__log_entr
     return SR_OK;
 }
 
-/* What a front-end puts behind a line is no source: quotes and braces of JSON, the bar of a table. */
+/* What a front-end puts behind a line is no source: a logger's letters, quotes and braces of JSON, the bar of a table. */
 static bool is_tail(const char *p, const char *end) {
-    while (p < end && (*p == ' ' || *p == '\t')) {
+    while (p < end && strchr(" \tDIWE", *p) != NULL) {
         p++;
     }
     return p == end || strchr("\\\"'|`}", *p) != NULL;
@@ -175,7 +175,7 @@ done:
 
 /* How wide the column of names is: as most nodes have it.  20, in some builds 23; 20 where a copy squeezed the lines. */
 static int find_width(const sr__log *log) {
-    int votes[64] = {0}, best = 20;
+    int votes[64] = {0}, best = 20, n = 0;
     for (size_t i = 0; i < log->lines.n; i++) {
         const sr__log_record *record = &log->lines.records[i];
         const char *p = log->lines.text.data + record->begin, *end = log->lines.text.data + record->end;
@@ -185,11 +185,12 @@ static int find_width(const sr__log *log) {
         if (p != NULL && sr__log_read_entry(p + 2, end, 0, &entry, &width) != NULL && width >= 16 && width < 64) {
             votes[width - 1]++;
         }
+        n += p != NULL;
     }
     for (int w = 16; w < 64; w++) {
         best = votes[w] > votes[best] ? w : best;
     }
-    return best;
+    return votes[best] > n / 2 ? best : 20;
 }
 
 /* ---- schedules -------------------------------------------------------------------------------------------------------- */
