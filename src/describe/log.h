@@ -106,6 +106,7 @@ typedef struct sr__log {
     sr__log_schedule *schedules;  size_t n_schedules, schedules_cap;
     int width;                    /* of names */
     int64_t n_torn, torn_line;    /* lines that end too early, the first of them */
+    int64_t n_repeated;           /* lines that stand twice */
     int64_t n_causes;
     int max_copy;                 /* highest number of a copy, -1 */
     unsigned seen;                /* bits of what tells generations apart: log_tell.c */
@@ -138,6 +139,7 @@ typedef struct sr__log_item {
     int32_t parent;           /* VIEW: what it is a view of, -1 */
     int32_t log_node;         /* NODE: of the log */
     int32_t position;         /* among the nodes; leafs: -1 */
+    int32_t n_uses;           /* as a source or by a view, as far as that is known */
     int32_t next;             /* with the same first letters, older; -1 */
     bool is_input;            /* a cause or its name says so */
     bool is_state;            /* pre-allocated, but no weights */
@@ -154,9 +156,10 @@ typedef struct sr__log_graph {
     int32_t first_src;        /* entry of the log that srcs[0] stands for */
     int64_t n_views;          /* that the log leaves out */
     int64_t n_gone;           /* numbers of nodes that are too far apart for views */
+    int64_t n_lost;           /* headers that nodes of another backend speak of */
     int64_t n_twice;          /* sources that are copies of an earlier schedule */
     sr__span twice;           /* one of them */
-    int64_t n_unread;         /* inputs that headers name and no node reads */
+    int64_t n_unread;         /* inputs that headers name and no node reads, or not when it should */
     int64_t n_uncut;          /* splits whose beginning nothing explains */
 } sr__log_graph;
 
@@ -193,6 +196,7 @@ typedef struct sr__import {
     sr__log_graph *graphs; size_t n_graphs, graphs_cap;
     sr__arena arena;
     sr__str notes;        /* lines for `_import` */
+    int64_t n_missing;    /* of these, those that tell of something missing */
     sr_import_result *result;
     sr_error *err;
 } sr__import;

@@ -13,7 +13,7 @@
 #include "sched_run/graph.h"
 
 /* More views in a row than this are lines that somebody left out. */
-enum { MAX_VIEWS_IN_A_ROW = 1000 };
+enum { MAX_VIEWS_IN_A_ROW = 256 };
 
 typedef struct copy { int32_t item, next; int64_t size, step; } copy;
 
@@ -229,9 +229,21 @@ static bool is_input_shown(maker *m, const sr__log_input *input, int backend, sr
            memcmp(m->key.data, key.text, m->key.length) == 0;
 }
 
+/* The header of the split that a node is in; NULL if that is missing. */
+static const sr__log_split *header_of(const maker *m, const sr__log_node *node, int backend) {
+    const sr__log_split *split = node->split >= 0 ? &m->log->splits[node->split] : NULL;
+    return split != NULL && sr__log_backend_of(&m->im->machine, split->backend, backend) == backend ? split : NULL;
+}
+
+/* Whether a header is there with all of its inputs, so that a copy it does not name is none of its split's. */
+static bool is_header_whole(const maker *m, const sr__log_node *node, int backend) {
+    const sr__log_split *split = header_of(m, node, backend);
+    return split != NULL && split->announced == split->n_inputs;
+}
+
 /* The next input of the header, else a copy made before, else a later input; *out -1: none of these. */
 static sr_status find_copy(maker *m, const sr__log_node *node, const sr__log_entry *e, int backend, int32_t *out) {
-    const sr__log_split *split = node->split >= 0 ? &m->log->splits[node->split] : NULL;
+    const sr__log_split *split = header_of(m, node, backend);
     const sr__span key = {e->name.text, copy_key_length(m, e->name)};
     sr_status status = SR_OK;
     *out = -1;
@@ -252,6 +264,7 @@ static sr_status find_copy(maker *m, const sr__log_node *node, const sr__log_ent
         sr__log_input *input = &m->log->inputs[i];
         if (is_input_shown(m, input, backend, key, e)) {
             input->taken = true;
+            m->graph->n_unread += i > m->next_input; /* one before it is read later, or never */
             status = add_copy(m, input, backend, out);
         }
     }
@@ -315,7 +328,7 @@ static sr_status direct_source(maker *m, const sr__log_node *node, const sr__log
         const sr__log_item like = {.name = e->name, .is_full = e->name.length < m->log->width, .size = e->size,
                                    .step = e->step, .backend = backend >= 0 ? backend : reader, .parent = -1,
                                    .log_node = -1};
-        if (is_foreign_copy(m, e)) {
+        if (is_foreign_copy(m, e) && is_header_whole(m, node, reader)) {
             m->graph->twice = e->name;
             m->graph->n_twice++;
         }
@@ -335,9 +348,7 @@ static sr_status source(maker *m, const sr__log_node *node, const sr__log_entry 
     *out = -1;
     if (starts_with_backend(m->im, reader, e->name, m->log->width)) {
         SR_TRY(find_copy(m, node, e, reader, out));
-        const sr__log_split *split = node->split >= 0 ? &m->log->splits[node->split] : NULL;
-        const bool whole = split != NULL && split->announced == split->n_inputs;
-        if (*out < 0 && e->is_null && !whole) {
+        if (*out < 0 && e->is_null && !is_header_whole(m, node, reader)) {
             SR_TRY(assume_copy(m, e, reader, out));
         }
     }
@@ -404,11 +415,15 @@ done:
 static sr_status make(maker *m, const sr__log_schedule *schedule) {
     sr_status status = SR_OK;
     int64_t before = -1;
+    bool was_headed = true;
     for (int32_t n = schedule->nodes_begin; n < schedule->nodes_begin + schedule->n_nodes; n++) {
         const int64_t number = m->log->nodes[n].number;
         const bool first = n == schedule->nodes_begin;
         SR_TRY(add_views(m, first && schedule->headless ? 0 : number - before - 1));
         SR_TRY(add_node(m, n));
+        const bool headed = header_of(m, &m->log->nodes[n], sr__log_split_backend(m->im, &m->log->nodes[n])) != NULL;
+        m->graph->n_lost += !headed && (first || was_headed) && !(first && schedule->headless);
+        was_headed = headed;
         before = number;
     }
     if (schedule->n_nodes == 0) {

@@ -11,6 +11,8 @@
 
 #include "sched_run/graph.h"
 
+enum { MAX_LOOK_BACK = 64 };
+
 /* ---- what is accepted -------------------------------------------------------------------------------------------------- */
 
 typedef struct count { int64_t computed_direct, computed_copied, direct, copied; } count;
@@ -190,10 +192,40 @@ static sr_status add_root(sr__import *im, sr__log_graph *graph, int32_t view) {
     return readers == 0 ? SR_OK : find_buffer(im, like.backend, readers, false, &graph->items[leaf].buffer);
 }
 
-/* A view that stands for none in the log: of the node before it, or of some leaf. */
-static void guess_parent(sr__log_graph *graph, int32_t view) {
+static void count_uses(sr__log_graph *graph) {
+    for (size_t i = 0; i < graph->n_srcs; i++) {
+        if (graph->srcs[i] >= 0) {
+            graph->items[graph->srcs[i]].n_uses++;
+        }
+    }
+    for (size_t i = 0; i < graph->n_items; i++) {
+        if (graph->items[i].parent >= 0) {
+            graph->items[graph->items[i].parent].n_uses++;
+        }
+    }
+}
+
+/* The newest node that is used more often than is seen (logs since 2025-07 tell), not far back; -1. */
+static int32_t find_unused(const sr__import *im, const sr__log_graph *graph, int32_t position) {
+    for (int32_t k = position - 1; k >= 0 && k >= position - MAX_LOOK_BACK; k--) {
+        const sr__log_item *item = &graph->items[graph->order[k]];
+        if (item->kind == SR__ITEM_NODE && item->n_uses < im->log.nodes[item->log_node].use) {
+            return graph->order[k];
+        }
+    }
+    return -1;
+}
+
+/* A view that stands for none in the log: of a node with uses that are not seen, of what is before it, or of a leaf. */
+static void guess_parent(const sr__import *im, sr__log_graph *graph, int32_t view) {
     sr__log_item *v = &graph->items[view];
-    v->parent = v->position > 0 ? graph->order[v->position - 1] : -1;
+    v->parent = find_unused(im, graph, v->position);
+    if (v->parent < 0 && v->position > 0) {
+        v->parent = graph->order[v->position - 1];
+    }
+    if (v->parent >= 0) {
+        graph->items[v->parent].n_uses++;
+    }
     for (int32_t i = 0; i < (int32_t)graph->n_items && v->parent < 0; i++) {
         v->parent = graph->items[i].kind == SR__ITEM_LEAF ? i : -1;
     }
@@ -201,13 +233,14 @@ static void guess_parent(sr__log_graph *graph, int32_t view) {
 
 sr_status sr__log_settle_views(sr__import *im, sr__log_graph *graph) {
     sr_status status = SR_OK;
+    count_uses(graph);
     for (size_t k = 0; k < graph->n_order && status == SR_OK; k++) {
         const int32_t view = graph->order[k];
         if (graph->items[view].kind != SR__ITEM_VIEW) {
             continue;
         }
         if (!graph->items[view].named) {
-            guess_parent(graph, view);
+            guess_parent(im, graph, view);
         }
         const sr__log_item *v = &graph->items[view];
         const int32_t root = root_of(graph, v->parent);

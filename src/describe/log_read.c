@@ -234,7 +234,7 @@ static sr_status take_split(sr__log *log, int32_t s, sr_error *err) {
     }
     sr__log_schedule *now = &log->schedules[log->n_schedules - 1];
     const int64_t before = now->n_splits > 0 ? log->splits[now->splits_begin + now->n_splits - 1].number : -1;
-    now->lost_splits += split->number - before - 1;
+    now->lost_splits += now->n_splits == 0 ? 0 : split->number - before - 1;
     now->n_splits++;
     return SR_OK;
 }
@@ -355,12 +355,34 @@ static bool compare_schedules(sr__log *log) {
     return fine;
 }
 
+static bool repeats(const sr__log_lines *lines, size_t i) {
+    const sr__log_record *a = &lines->records[i - 1], *b = &lines->records[i];
+    const char *text = lines->text.data;
+    return a->kind == b->kind && a->end - a->begin == b->end - b->begin &&
+           memcmp(text + a->begin, text + b->begin, a->end - a->begin) == 0;
+}
+
+/* Two loggers may have written one file.  No node comes twice in a row; where one does, no line counts twice. */
+static bool is_doubled(const sr__log_lines *lines) {
+    for (size_t i = 1; i < lines->n; i++) {
+        if (lines->records[i].kind == SR__LOG_NODE && repeats(lines, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 sr_status sr__log_read(sr__log *log, sr_error *err) {
     sr_status status = SR_OK;
     log->max_copy = -1;
     log->width = find_width(log);
+    const bool doubled = is_doubled(&log->lines);
     for (size_t i = 0; i < log->lines.n; i++) {
         const sr__log_record *record = &log->lines.records[i];
+        if (doubled && i > 0 && repeats(&log->lines, i)) {
+            log->n_repeated++;
+            continue;
+        }
         const size_t n_splits = log->n_splits, n_nodes = log->n_nodes;
         SR_TRY(record->kind == SR__LOG_SPLIT ? read_split(log, record, err) : read_node(log, record, err));
         if (log->n_splits > n_splits) {

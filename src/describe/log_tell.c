@@ -64,6 +64,9 @@ static void look_at_names(sr__log *log) {
     }
 }
 
+/* Lines about what is missing: more of them help nobody. */
+enum { MAX_MISSING = 20 };
+
 /* ---- lines ----------------------------------------------------------------------------------------------------------------- */
 
 static const char *some(int64_t n) { return n == 1 ? "" : "s"; }
@@ -71,6 +74,9 @@ static const char *some(int64_t n) { return n == 1 ? "" : "s"; }
 static void say(sr__import *im, sr_import_note kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void say(sr__import *im, sr_import_note kind, const char *fmt, ...) {
     sr__str line = {0};
+    if (kind == SR_IMPORT_MISSING && ++im->n_missing > MAX_MISSING) {
+        return;
+    }
     va_list args;
     va_start(args, fmt);
     sr__str_vprintf(&line, fmt, args);
@@ -96,10 +102,10 @@ static void tell_summary(sr__import *im) {
     sr__str form = {0};
     if (oldest > newest) {
         sr__str_puts(&form, "of no single known form");
-    } else if (oldest == newest) {
-        sr__str_printf(&form, "as printed from %s on", generations[oldest]);
+    } else if (newest == G2026_05) {
+        sr__str_printf(&form, "as printed since %s", generations[oldest]);
     } else {
-        sr__str_printf(&form, "as printed between %s and %s", generations[oldest], generations[newest]);
+        sr__str_printf(&form, "as printed between %s and %s", generations[oldest], generations[newest + 1]);
     }
     say(im, SR_IMPORT_SUMMARY, "%lld schedule%s, %lld imported, %lld different graph%s: %lld split%s, %lld node%s",
         (long long)r->n_schedules, some(r->n_schedules), (long long)r->n_imported, (long long)r->n_graphs,
@@ -140,6 +146,9 @@ static void tell_machine(sr__import *im) {
     say(im, SR_IMPORT_INFERRED, "backends in this order: %s", sr__str_text(&s));
     im->notes.failed = im->notes.failed || s.failed;
     sr__str_free(&s);
+    if (n > 16) {
+        say(im, SR_IMPORT_INFERRED, "%d backends are more than the reference allows: schedule with --max-backends %d", n, n);
+    }
     if (machine->n_types > 0) {
         say(im, SR_IMPORT_INFERRED, "%d buffer type%s of their own for tensors that others read than the rest of their backend's",
             machine->n_types, some(machine->n_types));
@@ -174,9 +183,24 @@ static void tell_graphs(sr__import *im) {
         say(im, SR_IMPORT_INFERRED, "%lld tensor%s taken for weights, by name, cause or because a split starts there",
             (long long)weights, some(weights));
     }
+    if (im->log.n_repeated > 0) {
+        say(im, SR_IMPORT_INFERRED, "%lld line%s twice in the log, and count%s once", (long long)im->log.n_repeated,
+            im->log.n_repeated == 1 ? " stands" : "s stand", im->log.n_repeated == 1 ? "s" : "");
+    }
     if (reserves > 0) {
         say(im, SR_IMPORT_INFERRED, "%lld schedule%s taken for reserves, since the next one uses the same copies",
             (long long)reserves, some(reserves));
+    }
+}
+
+/* A split without nodes; the only one of a schedule may be of views. */
+static void tell_bare(sr__import *im, const sr__log_schedule *s, size_t number) {
+    int64_t bare = 0;
+    for (int32_t i = s->splits_begin; i < s->splits_begin + s->n_splits; i++) {
+        bare += im->log.splits[i].n_nodes == 0;
+    }
+    if (bare > 0 && s->n_nodes > 0) {
+        say(im, SR_IMPORT_MISSING, "schedule %zu: the nodes of %lld split%s are missing", number, (long long)bare, some(bare));
     }
 }
 
@@ -192,17 +216,21 @@ static void tell_missing(sr__import *im) {
         if (g == NULL) {
             continue;
         }
-        if (s->headless) {
+        if (s->headless && s->n_splits == 0) {
+            say(im, SR_IMPORT_MISSING, "schedule %zu has no split headers: splits follow from the backends of its nodes", i);
+        } else if (s->headless) {
             say(im, SR_IMPORT_MISSING, "schedule %zu begins at line %lld without \"## SPLIT #0\": what was before is missing",
                 i, (long long)s->line);
         }
-        if (s->lost_splits > 0) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu: %lld split header%s missing", i, (long long)s->lost_splits,
-                s->lost_splits == 1 ? " is" : "s are");
+        tell_bare(im, s, i);
+        const int64_t lost = s->lost_splits > g->n_lost ? s->lost_splits : g->n_lost;
+        if (lost > 0) {
+            say(im, SR_IMPORT_MISSING, "schedule %zu: %lld split header%s missing", i, (long long)lost,
+                lost == 1 ? " is" : "s are");
         }
         if (g->n_unread > 0) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu: %lld input%s of its splits %s read by no node: nodes are missing", i,
-                (long long)g->n_unread, some(g->n_unread), g->n_unread == 1 ? "is" : "are");
+            say(im, SR_IMPORT_MISSING, "schedule %zu: nodes are missing, which read %lld input%s of its splits", i,
+                (long long)g->n_unread, some(g->n_unread));
         }
         if (g->n_gone > 0) {
             say(im, SR_IMPORT_MISSING, "schedule %zu: %lld nodes are missing, by their numbers", i, (long long)g->n_gone);
@@ -225,4 +253,9 @@ void sr__log_tell(sr__import *im) {
     tell_machine(im);
     tell_graphs(im);
     tell_missing(im);
+    if (im->n_missing > MAX_MISSING) {
+        const int64_t more = im->n_missing - MAX_MISSING;
+        im->n_missing = 0;
+        say(im, SR_IMPORT_MISSING, "and %lld more of that kind", (long long)more);
+    }
 }

@@ -336,10 +336,11 @@ static void put_graph(writer *w, sr__log_graph *graph) {
 /* Whether the log has all of a schedule, so that the splits must come out as it says. */
 static bool is_whole(const sr__import *im, const sr__log_graph *graph) {
     const sr__log_schedule *s = &im->log.schedules[graph->schedule];
-    bool whole = !s->headless && s->lost_splits == 0 && graph->n_unread == 0 && graph->n_gone == 0 && s->n_splits > 0;
+    bool whole = !s->headless && s->lost_splits == 0 && s->n_nodes > 0 && graph->n_unread == 0 &&
+                 graph->n_gone == 0 && graph->n_lost == 0 && graph->n_uncut == 0;
     for (int32_t i = s->splits_begin; i < s->splits_begin + s->n_splits; i++) {
         const sr__log_split *split = &im->log.splits[i];
-        whole = whole && split->announced == split->n_inputs && (split->n_nodes > 0 || s->n_splits == 1);
+        whole = whole && split->announced == split->n_inputs && split->n_nodes > 0;
     }
     return whole;
 }
