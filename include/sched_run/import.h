@@ -37,8 +37,8 @@ SR_API void sr_import_options_init(sr_import_options *options);
 
 /*
  * The description, as JSON text, of the schedules in a log.  text: `length` bytes, UTF-8 or UTF-16 with a byte order
- * mark; name: what the description is called.  options NULL: the defaults.  out_text: freed with free(); NULL on failure.
- * out_result: NULL or filled, as far as things went, on failure, too.
+ * mark; name: what the description is called.  options NULL: the defaults.  out_text: freed with free(); NULL on
+ * failure.  out_result: NULL or filled, as far as things went, on failure, too.
  * SR_DESCRIPTION: there is no schedule in the log, or no nodes (level 1); SR_USAGE: no schedule `only`; SR_LIMIT: more
  * than 64 backends, or a log of 2 GiB; SR_MEMORY.
  * Any thread may import.

@@ -39,6 +39,7 @@ int cli_cmd_import(const cli_options *options) {
     const char *path = options->files.texts[0];
     const char *file = strcmp(path, "-") == 0 ? "standard input" : path;
     const char *slash = strrchr(file, '/');
+    const char *name = slash != NULL ? slash + 1 : file;
     telling t = {options, file};
     sr_import_options import;
     sr_import_options_init(&import);
@@ -51,7 +52,7 @@ int cli_cmd_import(const cli_options *options) {
     char *text = NULL;
     sr_status status = cli_read_file(path, &log, &err);
     if (status == SR_OK) {
-        status = sr_import_log(sr__str_text(&log), log.length, slash != NULL ? slash + 1 : file, &import, &text, NULL, &err);
+        status = sr_import_log(sr__str_text(&log), log.length, name, &import, &text, NULL, &err);
     }
     const int exit_status = status == SR_OK ? write_description(options, text) : cli_error(&err, file);
     free(text);

@@ -24,7 +24,7 @@ static inline bool sr__span_equal(sr__span a, sr__span b) {
 bool sr__span_starts(sr__span a, const char *start);
 sr__span sr__span_trim(const char *begin, const char *end);
 
-/* ---- lines (log_text.c) ------------------------------------------------------------------------------------------ */
+/* ---- lines (log_text.c) ----------------------------------------------------------------------------------------- */
 
 typedef enum sr__log_kind { SR__LOG_SPLIT, SR__LOG_NODE } sr__log_kind;
 
@@ -45,7 +45,7 @@ typedef struct sr__log_lines {
 sr_status sr__log_read_lines(const char *text, size_t length, sr__log_lines *out, sr_error *err);
 void sr__log_free_lines(sr__log_lines *lines);
 
-/* ---- fields (log_entry.c) ---------------------------------------------------------------------------------------- */
+/* ---- fields (log_entry.c) --------------------------------------------------------------------------------------- */
 
 /* NAME ( SIZE) [BACKEND CAUSE] */
 typedef struct sr__log_entry {
@@ -64,7 +64,7 @@ const char *sr__log_read_entry(const char *p, const char *end, int width, sr__lo
 const char *sr__log_read_number(const char *p, const char *end, int64_t *out);
 bool sr__log_is_cause(sr__span text);
 
-/* ---- splits and nodes (log_read.c) ------------------------------------------------------------------------------- */
+/* ---- splits and nodes (log_read.c) ------------------------------------------------------------------------------ */
 
 typedef struct sr__log_split {
     sr__span backend;
@@ -121,7 +121,7 @@ enum {
 sr_status sr__log_read(sr__log *log, sr_error *err);
 void sr__log_free(sr__log *log);
 
-/* ---- graphs (log_graph.c) ---------------------------------------------------------------------------------------- */
+/* ---- graphs (log_graph.c) --------------------------------------------------------------------------------------- */
 
 typedef enum sr__item_kind { SR__ITEM_LEAF, SR__ITEM_NODE, SR__ITEM_VIEW } sr__item_kind;
 

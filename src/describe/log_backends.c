@@ -87,7 +87,7 @@ static sr_status add_cut(sr__import *im, const sr__log_entry *e) {
     return sr__log_add_backend(im, e->backend, false);
 }
 
-/* ---- order of priority ----------------------------------------------------------------------------------------------- */
+/* ---- order of priority ------------------------------------------------------------------------------------------ */
 
 /* Devices first, then what only lends the CPU a hand, the CPU last. */
 static int class_of(const sr__log_machine *machine, int b) {

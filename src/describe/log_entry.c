@@ -45,7 +45,7 @@ const char *sr__log_read_number(const char *p, const char *end, int64_t *out) {
     return p > begin ? p : NULL;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
 /* "12K", "3M"; a figure that fills its field has lost the letter: below 1024 that can only have been K. */
 static const char *read_size(const char *p, const char *end, sr__log_entry *entry) {
@@ -92,7 +92,7 @@ const char *sr__log_find_size(const char *p, const char *end, char closing, sr__
     return NULL;
 }
 
-/* ---- backend and cause ------------------------------------------------------------------------------------------------- */
+/* ---- backend and cause ------------------------------------------------------------------------------------------ */
 
 /* usr, or a pass, a point and what it did: 1.wgt0, 2.sup, 2.1. */
 bool sr__log_is_cause(sr__span text) {
@@ -129,7 +129,8 @@ static void split_words(sr__span all, sr__log_entry *out) {
 /* What stands in brackets: the backend in 5 columns (in old logs 4), the cause in 8. */
 static const char *read_brackets(const char *p, const char *end, sr__log_entry *out) {
     for (int width = 5; width >= 4; width--) {
-        if (end - p > width + 9 && p[width + 9] == ']' && p[width] == ' ' && memchr(p, ']', (size_t)width + 9) == NULL) {
+        if (end - p > width + 9 && p[width + 9] == ']' && p[width] == ' ' &&
+            memchr(p, ']', (size_t)width + 9) == NULL) {
             out->backend = sr__span_trim(p, p + width);
             out->cause = sr__span_trim(p + width + 1, p + width + 9);
             if (out->cause.length == 0 || sr__log_is_cause(out->cause)) {
@@ -141,14 +142,14 @@ static const char *read_brackets(const char *p, const char *end, sr__log_entry *
     if (close == NULL) {
         return NULL;
     }
-    if (end - p > 14 && p[14] == ']' && close < p + 5) { /* a backend's name may hold one, as RPC[1 may hold the other */
+    if (end - p > 14 && p[14] == ']' && close < p + 5) { /* a backend's name may hold one */
         close = p + 14;
     }
     split_words(sr__span_trim(p, close), out);
     return close + 1;
 }
 
-/* ---- an entry ------------------------------------------------------------------------------------------------------------ */
+/* ---- an entry --------------------------------------------------------------------------------------------------- */
 
 /*
  * A name fills its column from the right.  What stands before the column is a front-end's: cut off where the column is

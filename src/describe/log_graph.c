@@ -3,9 +3,9 @@
  *
  * Layer: describe.  The reference has no counterpart.
  *
- * Names are cut, empty and repeated, so that a source is looked up by name, size and backend, the newest first.  A copy,
- * BACKEND#tensor#number, stands for what its split's header names next, or for what was copied before.  Of repeated
- * names the next one of the header is taken as early as possible, which always uses up the header if anything does.
+ * Names are cut, empty and repeated, so that a source is looked up by name, size and backend, the newest first.  A
+ * copy, BACKEND#tensor#number, stands for what its split's header names next, or for what was copied before.  Of
+ * repeated names the next one of the header is taken as early as possible: that uses up the header if anything does.
  * Numbers that nodes skip are views; a source whose name speaks of a view is given one of them.
  */
 #include "describe/log.h"
@@ -30,7 +30,7 @@ typedef struct maker {
     sr__str key;
 } maker;
 
-/* ---- items ------------------------------------------------------------------------------------------------------------ */
+/* ---- items ------------------------------------------------------------------------------------------------------ */
 
 sr_status sr__log_add_item(sr__import *im, sr__log_graph *graph, const sr__log_item *like, int32_t *out) {
     if (!sr__grow(&graph->items, &graph->items_cap, graph->n_items + 1, sizeof(*graph->items))) {
@@ -81,7 +81,7 @@ static int32_t first_of_name(const maker *m, sr__span name) {
     return sr__map_get_n(&m->names, shown.text, (size_t)shown.length, -1);
 }
 
-/* ---- names of views --------------------------------------------------------------------------------------------------- */
+/* ---- names of views --------------------------------------------------------------------------------------------- */
 
 bool sr__log_is_view_name(sr__span name, bool cut, sr__span *out_base) {
     static const char *const words[] = {"(view)", "(reshaped)", "(permuted)", "(transposed)"};
@@ -148,7 +148,7 @@ static sr_status new_source(maker *m, const sr__log_item *like, int32_t *out) {
     return list_item(m, *out);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------ */
+/* ---- copies ----------------------------------------------------------------------------------------------------- */
 
 /* A copy's name as far as all logs show it: cut to the column, without the number, '#' or space at the end. */
 static int32_t copy_key_length(const maker *m, sr__span shown) {
@@ -287,7 +287,7 @@ static sr_status assume_copy(maker *m, const sr__log_entry *e, int backend, int3
     return add_copy(m, &input, backend, out);
 }
 
-/* ---- sources ------------------------------------------------------------------------------------------------------------ */
+/* ---- sources ---------------------------------------------------------------------------------------------------- */
 
 /* The newest tensor that is called so, is as large and lies there; -1. */
 static int32_t find_direct(const maker *m, const sr__log_entry *e, int backend) {
@@ -329,7 +329,7 @@ static sr_status direct_source(maker *m, const sr__log_node *node, const sr__log
                                    .step = e->step, .backend = backend >= 0 ? backend : reader, .parent = -1,
                                    .log_node = -1};
         if (is_foreign_copy(m, e) && is_header_whole(m, node, reader)) {
-            m->graph->twice = e->name;
+            m->graph->twice = m->graph->n_twice == 0 ? e->name : m->graph->twice;
             m->graph->n_twice++;
         }
         SR_TRY(new_source(m, &like, out));
@@ -365,7 +365,7 @@ done:
     return status;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 static sr_status add_views(maker *m, int64_t n) {
     sr__log_graph *graph = m->graph;

@@ -13,7 +13,7 @@
 
 enum { MAX_LOOK_BACK = 64 };
 
-/* ---- what is accepted -------------------------------------------------------------------------------------------------- */
+/* ---- what is accepted ------------------------------------------------------------------------------------------- */
 
 typedef struct count { int64_t computed_direct, computed_copied, direct, copied; } count;
 
@@ -116,7 +116,7 @@ static void settle_backends(const sr__log_machine *machine, sr__log_graph *graph
     }
 }
 
-/* ---- buffers --------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
 
 static sr_status find_buffer(sr__import *im, int backend, uint64_t readers, bool weights, int *out) {
     sr__log_machine *machine = &im->machine;
@@ -156,7 +156,7 @@ static sr_status place_item(sr__import *im, sr__log_item *item) {
     return find_buffer(im, item->backend, readers, item->weight, &item->buffer);
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------------------- */
+/* ---- views ------------------------------------------------------------------------------------------------------ */
 
 /* Makes room for a view in what it views, as far as the size printed allows. */
 static bool has_room(sr__log_graph *graph, int32_t root, int64_t bytes) {
@@ -174,12 +174,16 @@ static int32_t root_of(const sr__log_graph *graph, int32_t item) {
     return item;
 }
 
-/* A view of its own: of a leaf that the log does not have. */
+/* A view that nothing fits becomes one of a leaf that the log does not have. */
 static sr_status add_root(sr__import *im, sr__log_graph *graph, int32_t view) {
     const sr__log_item *v = &graph->items[view];
     sr__log_item like = {.name = v->name, .size = v->size, .step = v->step, .backend = v->backend, .parent = -1,
                          .direct = v->direct, .copied = v->copied, .log_node = -1};
     int32_t leaf;
+    sr__span base;
+    if (sr__log_is_view_name(like.name, like.name.length >= im->log.width, &base)) {
+        like.name = base;
+    }
     if (like.backend < 0) {
         like.backend = im->machine.last;
     }
@@ -231,6 +235,11 @@ static void guess_parent(const sr__import *im, sr__log_graph *graph, int32_t vie
     }
 }
 
+/* Whether a view on a backend may be of this tensor: one in a buffer is read as that buffer is. */
+static bool suits(const sr__log_machine *machine, const sr__log_item *root, int backend) {
+    return root->buffer < 0 || (root->backend == backend && machine->buffers[root->buffer].readers == 0);
+}
+
 sr_status sr__log_settle_views(sr__import *im, sr__log_graph *graph) {
     sr_status status = SR_OK;
     count_uses(graph);
@@ -246,9 +255,7 @@ sr_status sr__log_settle_views(sr__import *im, sr__log_graph *graph) {
         const int32_t root = root_of(graph, v->parent);
         bool fine = root >= 0;
         if (fine && v->named) {
-            const sr__log_item *r = &graph->items[root];
-            fine = own_readers(&im->machine, v) == 0 && (r->buffer < 0 || (r->backend == v->backend &&
-                                                                            im->machine.buffers[r->buffer].readers == 0)) &&
+            fine = own_readers(&im->machine, v) == 0 && suits(&im->machine, &graph->items[root], v->backend) &&
                    has_room(graph, root, v->bytes);
         }
         if (fine) {
@@ -259,7 +266,7 @@ sr_status sr__log_settle_views(sr__import *im, sr__log_graph *graph) {
     return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 /* 30 is the default; logs of other times show more, or are cut where fewer are full. */
 static void find_limit(sr__import *im) {

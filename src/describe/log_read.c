@@ -7,7 +7,7 @@
 
 #include "sched_run/graph.h"
 
-/* ---- headers ---------------------------------------------------------------------------------------------------------- */
+/* ---- headers ---------------------------------------------------------------------------------------------------- */
 
 /* " # N inputs" of a header; NULL: the line ends before. */
 static const char *find_count(const char *p, const char *end, int64_t *out_n, const char **out_after) {
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 /* " use=1,c=1:", " use=1:" or ":" behind a node's own entry. */
 static const char *read_uses(sr__log *log, sr__log_node *node, const char *p, const char *end) {
@@ -127,7 +127,7 @@ static sr_status add_source(sr__log *log, sr__log_node *node, const sr__log_entr
     return SR_OK;
 }
 
-/* What a front-end puts behind a line is no source: a logger's letters, quotes and braces of JSON, the bar of a table. */
+/* What a front-end puts behind a line is no source: a logger's letters, quotes and braces of JSON, bars of tables. */
 static bool is_tail(const char *p, const char *end) {
     while (p < end && strchr(" \tDIWE", *p) != NULL) {
         p++;
@@ -173,7 +173,7 @@ done:
     return status;
 }
 
-/* How wide the column of names is: as most nodes have it.  20, in some builds 23; 20 where a copy squeezed the lines. */
+/* How wide the column of names is: as most nodes have it.  20, in some builds 23; 20 too where spaces were squeezed. */
 static int find_width(const sr__log *log) {
     int votes[64] = {0}, best = 20, n = 0;
     for (size_t i = 0; i < log->lines.n; i++) {
@@ -193,7 +193,7 @@ static int find_width(const sr__log *log) {
     return votes[best] > n / 2 ? best : 20;
 }
 
-/* ---- schedules -------------------------------------------------------------------------------------------------------- */
+/* ---- schedules -------------------------------------------------------------------------------------------------- */
 
 static sr_status begin_schedule(sr__log *log, int32_t split, int32_t node, int64_t line, sr_error *err) {
     if (!sr__grow(&log->schedules, &log->schedules_cap, log->n_schedules + 1, sizeof(*log->schedules))) {
@@ -257,7 +257,7 @@ static sr_status take_node(sr__log *log, int32_t n, sr_error *err) {
     return SR_OK;
 }
 
-/* ---- what a schedule is, in one number -------------------------------------------------------------------------------- */
+/* ---- what a schedule is, in one number -------------------------------------------------------------------------- */
 
 static uint64_t hash_span(uint64_t seed, sr__span text) { return sr__hash_bytes(seed, text.text, (size_t)text.length); }
 

@@ -7,7 +7,7 @@
 
 #include "sched_run/graph.h"
 
-/* ---- generations --------------------------------------------------------------------------------------------------------- */
+/* ---- generations ------------------------------------------------------------------------------------------------ */
 
 /* The forms that print_assignments has had, oldest first. */
 static const char *const generations[] = {"2023-10", "2024-01", "2024-03", "2024-06",
@@ -67,7 +67,7 @@ static void look_at_names(sr__log *log) {
 /* Lines about what is missing: more of them help nobody. */
 enum { MAX_MISSING = 20 };
 
-/* ---- lines ----------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
 
 static const char *some(int64_t n) { return n == 1 ? "" : "s"; }
 
@@ -147,10 +147,10 @@ static void tell_machine(sr__import *im) {
     im->notes.failed = im->notes.failed || s.failed;
     sr__str_free(&s);
     if (n > 16) {
-        say(im, SR_IMPORT_INFERRED, "%d backends are more than the reference allows: schedule with --max-backends %d", n, n);
+        say(im, SR_IMPORT_INFERRED, "%d backends, more than the reference allows: schedule with --max-backends %d", n, n);
     }
     if (machine->n_types > 0) {
-        say(im, SR_IMPORT_INFERRED, "%d buffer type%s of their own for tensors that others read than the rest of their backend's",
+        say(im, SR_IMPORT_INFERRED, "%d more buffer type%s, for tensors that others read than the rest of their backend's",
             machine->n_types, some(machine->n_types));
     }
     if (machine->n_copies > 1) {
@@ -173,8 +173,12 @@ static void tell_graphs(sr__import *im) {
     for (size_t i = 0; i < im->log.n_schedules; i++) {
         reserves += im->log.schedules[i].reserve;
     }
-    say(im, SR_IMPORT_INFERRED, im->options->no_pins ? "no node is assigned: the scheduler decides"
-                                                     : "every node is a user assignment to the backend of the log");
+    if (im->options->no_pins) {
+        say(im, SR_IMPORT_INFERRED,
+            "no node is assigned: the scheduler decides; nodes that weights were copied to are offloaded");
+    } else {
+        say(im, SR_IMPORT_INFERRED, "every node is a user assignment to the backend of the log");
+    }
     say(im, SR_IMPORT_INFERRED, "sizes are those printed, in bytes without type and shape; ops are names");
     if (views > 0) {
         say(im, SR_IMPORT_INFERRED, "%lld view node%s, which the log leaves out", (long long)views, some(views));
@@ -200,7 +204,8 @@ static void tell_bare(sr__import *im, const sr__log_schedule *s, size_t number) 
         bare += im->log.splits[i].n_nodes == 0;
     }
     if (bare > 0 && s->n_nodes > 0) {
-        say(im, SR_IMPORT_MISSING, "schedule %zu: the nodes of %lld split%s are missing", number, (long long)bare, some(bare));
+        say(im, SR_IMPORT_MISSING, "schedule %zu: the nodes of %lld split%s are missing", number, (long long)bare,
+            some(bare));
     }
 }
 
@@ -217,10 +222,12 @@ static void tell_missing(sr__import *im) {
             continue;
         }
         if (s->headless && s->n_splits == 0) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu has no split headers: splits follow from the backends of its nodes", i);
+            say(im, SR_IMPORT_MISSING, "schedule %zu has no split headers: splits follow from the backends of its nodes",
+                i);
         } else if (s->headless) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu begins at line %lld without \"## SPLIT #0\": what was before is missing",
-                i, (long long)s->line);
+            say(im, SR_IMPORT_MISSING,
+                "schedule %zu begins at line %lld without \"## SPLIT #0\": what was before is missing", i,
+                (long long)s->line);
         }
         tell_bare(im, s, i);
         const int64_t lost = s->lost_splits > g->n_lost ? s->lost_splits : g->n_lost;
@@ -233,7 +240,8 @@ static void tell_missing(sr__import *im) {
                 (long long)g->n_unread, some(g->n_unread));
         }
         if (g->n_gone > 0) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu: %lld nodes are missing, by their numbers", i, (long long)g->n_gone);
+            say(im, SR_IMPORT_MISSING, "schedule %zu: %lld nodes are missing, by their numbers", i,
+                (long long)g->n_gone);
         }
         if (g->n_uncut > 0) {
             say(im, SR_IMPORT_MISSING, "schedule %zu: nothing in the log explains why %lld of its splits start%s", i,
@@ -241,8 +249,8 @@ static void tell_missing(sr__import *im) {
         }
         if (g->n_twice > 0) {
             say(im, SR_IMPORT_MISSING,
-                "schedule %zu is of a graph that was split before: %lld of its sources are copies that an earlier schedule "
-                "made, as '%.*s'. They are leafs here; the program should build its graph anew",
+                "schedule %zu is of a graph that was split before: %lld of its sources are copies that an earlier "
+                "schedule made, as '%.*s'. They are leafs here; the program should build its graph anew",
                 i, (long long)g->n_twice, (int)g->twice.length, g->twice.text);
         }
     }

@@ -24,7 +24,7 @@ typedef struct reader {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* ---- letters ------------------------------------------------------------------------------------------------------ */
+/* ---- letters ---------------------------------------------------------------------------------------------------- */
 
 static void put_utf8(sr__str *out, uint32_t c) {
     char b[4];
@@ -65,7 +65,7 @@ static void decode_utf16(const uint8_t *p, size_t n, bool big, sr__str *out) {
     }
 }
 
-/* ---- what is taken out of a line ------------------------------------------------------------------------------------ */
+/* ---- what is taken out of a line -------------------------------------------------------------------------------- */
 
 /* The length of a colour code: "ESC [ 3 4 m", or "[34m" where a browser has swallowed the ESC. */
 static size_t colour_length(const char *p, const char *end) {
@@ -150,7 +150,7 @@ static void clean_line(reader *r, const char *p, const char *end) {
     replace_bytes(&r->line);
 }
 
-/* ---- where records begin -------------------------------------------------------------------------------------------- */
+/* ---- where records begin ---------------------------------------------------------------------------------------- */
 
 static const char *find_begin(const char *from, const char *end, sr__log_kind *out_kind) {
     for (const char *p = from; p < end && (p = memchr(p, '#', (size_t)(end - p))) != NULL; p++) {
@@ -180,7 +180,7 @@ static const char *find_begin(const char *from, const char *end, sr__log_kind *o
     return NULL;
 }
 
-/* ---- lines that go on ------------------------------------------------------------------------------------------------- */
+/* ---- lines that go on ------------------------------------------------------------------------------------------- */
 
 /* Whether all inputs that a header announces are there. */
 static bool header_is_complete(const char *p, const char *end) {
@@ -258,7 +258,7 @@ static void go_on(reader *r, const char *p, const char *end) {
     r->out->joined = true;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static bool begin_record(reader *r, sr__log_kind kind, int64_t line) {
     sr__log_lines *out = r->out;

@@ -108,10 +108,9 @@ static void walk_nodes(walk *w) {
 
 /* Names that models give their weights; what cuts off the end leaves the beginning. */
 bool sr__log_is_weight_name(sr__span name) {
-    static const char *const starts[] = {"blk.", "token_embd", "output.weight", "output_norm", "model.", "cls.", "enc.blk.",
-                                         "dec.blk.", "v.blk.", "mm."};
+    static const char *const starts[] = {"blk.", "enc.blk.", "dec.blk.", "v.blk.", "a.blk.", "mm."};
     for (int i = 0; i < SR_COUNT(starts); i++) {
-        if (sr__span_starts(name, starts[i]) && memchr(name.text, '.', (size_t)name.length) != NULL) {
+        if (sr__span_starts(name, starts[i])) {
             return true;
         }
     }
@@ -127,7 +126,8 @@ sr_status sr__log_find_weights(sr__import *im, sr__log_graph *graph) {
     }
     for (size_t i = 0; i < graph->n_items; i++) {
         sr__log_item *item = &graph->items[i];
-        item->likely_weight = item->likely_weight || (item->kind == SR__ITEM_LEAF && sr__log_is_weight_name(item->name));
+        item->likely_weight =
+            item->likely_weight || (item->kind == SR__ITEM_LEAF && sr__log_is_weight_name(item->name));
     }
     walk_nodes(&w);
     memset(w.copied, 0, (graph->n_items + 1) * sizeof(*w.copied));

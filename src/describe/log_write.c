@@ -37,7 +37,7 @@ static void open_line(writer *w) {
     sr__json_object(&w->json);
 }
 
-/* ---- the machine -------------------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------ */
 
 static const char *backend_name(writer *w, int b) { return text_of(w, w->im->machine.backends[b].name); }
 
@@ -172,7 +172,7 @@ static void put_scheduler(writer *w) {
     sr__json_end_object(&w->json);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
 /* The name, if no other tensor of the graph has it already, else with a number that tells it apart. */
 static const char *make_id(writer *w, sr__map *ids, const sr__log_item *item, int32_t index) {
@@ -288,6 +288,17 @@ static void put_leaf(writer *w, const sr__log_item *item) {
     sr__json_end_object(&w->json);
 }
 
+/* Weights that were copied to the node were offloaded, or else the node would be where they are. */
+static bool is_offloaded(const sr__log_graph *graph, const sr__log_item *item, const sr__log_node *node) {
+    for (int j = 0; j < node->n_srcs; j++) {
+        const int32_t source = sr__log_src(graph, node, j);
+        if (source >= 0 && graph->items[source].weight && graph->items[source].copied >> item->backend & 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_node(writer *w, const sr__log_graph *graph, const sr__log_item *item) {
     const sr__log_node *node = item->log_node >= 0 ? &w->im->log.nodes[item->log_node] : NULL;
     open_line(w);
@@ -307,6 +318,12 @@ static void put_node(writer *w, const sr__log_graph *graph, const sr__log_item *
     if (node != NULL && node->compute == 0) {
         sr__json_key(&w->json, "compute");
         sr__json_bool(&w->json, false);
+    }
+    if (node != NULL && w->im->options->no_pins && is_offloaded(graph, item, node)) {
+        sr__json_key(&w->json, "offloaded_by");
+        sr__json_array(&w->json);
+        sr__json_string(&w->json, backend_name(w, item->backend));
+        sr__json_end_array(&w->json);
     }
     sr__json_end_object(&w->json);
 }
@@ -331,7 +348,7 @@ static void put_graph(writer *w, sr__log_graph *graph) {
     sr__json_end_object(&w->json);
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the log has all of a schedule, so that the splits must come out as it says. */
 static bool is_whole(const sr__import *im, const sr__log_graph *graph) {
@@ -409,7 +426,7 @@ static void put_runs(writer *w) {
     sr__json_end_array(&w->json);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static void put_notes(writer *w) {
     const char *p = sr__str_text(&w->im->notes);
@@ -430,7 +447,8 @@ sr_status sr__log_write(sr__import *im, char **out_text) {
     sr__json_object(&w.json);
     put_number(&w, "sched_run", 1);
     put_text(&w, "name", im->name);
-    put_text(&w, "description", "imported from a debug log: splits, backends, names and sizes are the log's, the rest is inferred");
+    put_text(&w, "description",
+             "imported from a debug log: splits, backends, names and sizes are the log's, the rest is inferred");
     put_notes(&w);
     put_text(&w, "unknown_ops", "all");
     put_scheduler(&w);

@@ -1,0 +1,7 @@
+# nothing to import
+cd ../../import
+$SCHED_RUN import level-1.log; echo $?
+$SCHED_RUN import wide.log --graph 3; echo $?
+$SCHED_RUN import missing.log; echo $?
+echo "main: build = 4711" | $SCHED_RUN import -; echo $?
+$SCHED_RUN import; echo $?
