@@ -20,14 +20,14 @@ static sr_status check_content(const sr__import *im) {
     }
     if (log->n_splits > 0) {
         sr__fail(im->err, SR_DESCRIPTION,
-                 "the log has %lld lines \"## SPLIT #N\" but no line \"node #N\": it was made with GGML_SCHED_DEBUG=1; set "
-                 "it to 2, and let the program log at debug level (-v, or -lv 5)",
+                 "the log has %lld lines \"## SPLIT #N\" but no line \"node #N\": it was made with GGML_SCHED_DEBUG=1; "
+                 "set it to 2, and let the program log at debug level (-v, or -lv 5)",
                  (long long)log->n_splits);
         return SR_DESCRIPTION;
     }
     return sr__fail(im->err, SR_DESCRIPTION,
-                    "there is no schedule in the log: %lld line%s without \"## SPLIT #N: BACKEND # N inputs\" or \"node #N "
-                    "(OP):\". Set GGML_SCHED_DEBUG=2, and let the program log at debug level (-v, or -lv 5)",
+                    "there is no schedule in the log: %lld line%s without \"## SPLIT #N: BACKEND # N inputs\" or \"node "
+                    "#N (OP):\". Set GGML_SCHED_DEBUG=2, and let the program log at debug level (-v, or -lv 5)",
                     (long long)log->lines.n_lines, log->lines.n_lines == 1 ? "" : "s");
 }
 

@@ -147,11 +147,12 @@ static void tell_machine(sr__import *im) {
     im->notes.failed = im->notes.failed || s.failed;
     sr__str_free(&s);
     if (n > 16) {
-        say(im, SR_IMPORT_INFERRED, "%d backends, more than the reference allows: schedule with --max-backends %d", n, n);
+        say(im, SR_IMPORT_INFERRED, "%d backends, more than the reference allows: schedule with --max-backends %d", n,
+            n);
     }
     if (machine->n_types > 0) {
-        say(im, SR_IMPORT_INFERRED, "%d more buffer type%s, for tensors that others read than the rest of their backend's",
-            machine->n_types, some(machine->n_types));
+        say(im, SR_IMPORT_INFERRED,
+            "%d more buffer type%s, for tensors that others read than the rest of their backend's", machine->n_types, some(machine->n_types));
     }
     if (machine->n_copies > 1) {
         say(im, SR_IMPORT_INFERRED, "%d pipeline copies, since copies are numbered up to %d", machine->n_copies,
@@ -222,8 +223,8 @@ static void tell_missing(sr__import *im) {
             continue;
         }
         if (s->headless && s->n_splits == 0) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu has no split headers: splits follow from the backends of its nodes",
-                i);
+            say(im, SR_IMPORT_MISSING,
+                "schedule %zu has no split headers: splits follow from the backends of its nodes", i);
         } else if (s->headless) {
             say(im, SR_IMPORT_MISSING,
                 "schedule %zu begins at line %lld without \"## SPLIT #0\": what was before is missing", i,
