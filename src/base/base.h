@@ -139,6 +139,8 @@ void sr__json_put_string(sr__json *json, const char *key, const char *value);
 void sr__json_put_int(sr__json *json, const char *key, int64_t value);
 void sr__json_put_double(sr__json *json, const char *key, double value);
 void sr__json_put_bool(sr__json *json, const char *key, bool value);
+/* Opens an object on one line, as the value of a key or, where that is NULL, as an element. */
+void sr__json_put_inline(sr__json *json, const char *key);
 
 /* ---- expressions over named integers: + - * / % ( ) min max comparisons c ? a : b -------------------------------- */
 

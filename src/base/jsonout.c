@@ -245,3 +245,11 @@ void sr__json_put_bool(sr__json *json, const char *key, bool value) {
     sr__json_key(json, key);
     sr__json_bool(json, value);
 }
+
+void sr__json_put_inline(sr__json *json, const char *key) {
+    if (key != NULL) {
+        sr__json_key(json, key);
+    }
+    sr__json_inline(json);
+    sr__json_object(json);
+}

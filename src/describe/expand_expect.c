@@ -21,8 +21,7 @@ static void write_pairs(sr__json *out, const char *key, const sr_expect_pair *pa
     sr__json_key(out, key);
     sr__json_object(out);
     for (int i = 0; i < n; i++) {
-        sr__json_key(out, pairs[i].key);
-        sr__json_string(out, pairs[i].value);
+        sr__json_put_string(out, pairs[i].key, pairs[i].value);
     }
     sr__json_end_object(out);
 }
@@ -34,8 +33,7 @@ static void write_numbers(sr__json *out, const char *key, const sr_expect_number
     sr__json_key(out, key);
     sr__json_object(out);
     for (int i = 0; i < n; i++) {
-        sr__json_key(out, numbers[i].key);
-        sr__json_int(out, numbers[i].value);
+        sr__json_put_int(out, numbers[i].key, numbers[i].value);
     }
     sr__json_end_object(out);
 }
@@ -47,12 +45,10 @@ static void write_splits(sr__json *out, const sr_expect *e) {
         const sr_expect_split *split = &e->splits[i];
         sr__json_object(out);
         if (split->backend) {
-            sr__json_key(out, "backend");
-            sr__json_string(out, split->backend);
+            sr__json_put_string(out, "backend", split->backend);
         }
         if (split->start >= 0) {
-            sr__json_key(out, "start");
-            sr__json_int(out, split->start);
+            sr__json_put_int(out, "start", split->start);
         }
         if (split->n_inputs >= 0) {
             write_texts(out, "inputs", split->inputs, split->n_inputs);
@@ -94,8 +90,7 @@ static void write_output(sr__json *out, const sr_expect_output *o) {
         write_doubles(out, "head", o->head, o->n_head);
     }
     if (o->tolerance != 0.02) {
-        sr__json_key(out, "tolerance");
-        sr__json_double(out, o->tolerance);
+        sr__json_put_double(out, "tolerance", o->tolerance);
     }
     if (o->bytes) {
         sr__json_key(out, "base64");
@@ -104,8 +99,7 @@ static void write_output(sr__json *out, const sr_expect_output *o) {
         write_doubles(out, "values", o->values, o->n_values);
     }
     if (o->nmse > 0) {
-        sr__json_key(out, "nmse");
-        sr__json_double(out, o->nmse);
+        sr__json_put_double(out, "nmse", o->nmse);
     }
     sr__json_end_object(out);
 }
@@ -154,8 +148,7 @@ static void write_object(sr__json *out, const sr_expect_object *object) {
 
 static void write_schedule(sr__json *out, const sr_expect *e) {
     if (e->has_n_splits) {
-        sr__json_key(out, "n_splits");
-        sr__json_int(out, e->n_splits);
+        sr__json_put_int(out, "n_splits", e->n_splits);
     }
     if (e->has_splits) {
         write_splits(out, e);
@@ -170,16 +163,13 @@ static void write_schedule(sr__json *out, const sr_expect *e) {
 
 static void write_reallocation(sr__json *out, const sr_expect *e) {
     if (e->has_reallocated) {
-        sr__json_key(out, "reallocated");
-        sr__json_bool(out, e->reallocated);
+        sr__json_put_bool(out, "reallocated", e->reallocated);
     }
     if (e->has_backend_ids_changed) {
-        sr__json_key(out, "backend_ids_changed");
-        sr__json_bool(out, e->backend_ids_changed);
+        sr__json_put_bool(out, "backend_ids_changed", e->backend_ids_changed);
     }
     if (e->reallocation_reason) {
-        sr__json_key(out, "reallocation_reason");
-        sr__json_string(out, e->reallocation_reason);
+        sr__json_put_string(out, "reallocation_reason", e->reallocation_reason);
     }
     if (e->has_buffers_grown) {
         write_texts(out, "buffers_grown", e->buffers_grown, e->n_buffers_grown);

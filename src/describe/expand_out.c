@@ -79,10 +79,8 @@ static void write_buffers(sr__json *out, const sr_description *d) {
         sr__json_key(out, d->buffers[i].name);
         sr__json_inline(out);
         sr__json_object(out);
-        sr__json_key(out, "type");
-        sr__json_string(out, d->buffers[i].type_name);
-        sr__json_key(out, "usage");
-        sr__json_string(out, sr_usage_name(d->buffers[i].usage));
+        sr__json_put_string(out, "type", d->buffers[i].type_name);
+        sr__json_put_string(out, "usage", sr_usage_name(d->buffers[i].usage));
         sr__json_end_object(out);
     }
     sr__json_end_object(out);
@@ -121,8 +119,7 @@ void sr__write_base64(sr__json *out, const uint8_t *bytes, size_t n) {
 static void write_random(sr__json *out, const sr__data *data) {
     sr__json_object(out);
     if (data->has_seed) {
-        sr__json_key(out, "seed");
-        sr__json_int(out, (int64_t)data->seed);
+        sr__json_put_int(out, "seed", (int64_t)data->seed);
     }
     sr__json_key(out, "min");
     write_number(out, data->min);
@@ -148,16 +145,12 @@ static void write_data(sr__json *out, const sr__data *data, const sr_tensor *t) 
             sr__write_base64(out, data->bytes, t->nbytes);
             break;
         case SR__DATA_FILE:
-            sr__json_key(out, "file");
-            sr__json_string(out, data->shown_path);
-            sr__json_key(out, "offset");
-            sr__json_int(out, data->offset);
+            sr__json_put_string(out, "file", data->shown_path);
+            sr__json_put_int(out, "offset", data->offset);
             break;
         case SR__DATA_GGUF:
-            sr__json_key(out, "gguf");
-            sr__json_string(out, data->shown_path);
-            sr__json_key(out, "tensor");
-            sr__json_string(out, data->tensor);
+            sr__json_put_string(out, "gguf", data->shown_path);
+            sr__json_put_string(out, "tensor", data->tensor);
             break;
         case SR__DATA_RANDOM:
             sr__json_key(out, "random");
@@ -191,11 +184,9 @@ static void write_strings(sr__json *out, const char *key, const char *const *tex
 
 static void write_identity(sr__json *out, const sr_tensor *t) {
     if (strcmp(t->id, t->name) != 0) {
-        sr__json_key(out, "id");
-        sr__json_string(out, t->id);
+        sr__json_put_string(out, "id", t->id);
     }
-    sr__json_key(out, "name");
-    sr__json_string(out, t->name);
+    sr__json_put_string(out, "name", t->name);
 }
 
 static void write_shape(sr__json *out, const sr_tensor *t) {
@@ -203,8 +194,7 @@ static void write_shape(sr__json *out, const sr_tensor *t) {
     while (n > 1 && t->ne[n - 1] == 1) {
         n--;
     }
-    sr__json_key(out, "type");
-    sr__json_string(out, sr_type_get(t->type)->name);
+    sr__json_put_string(out, "type", sr_type_get(t->type)->name);
     sr__json_key(out, "ne");
     sr__json_array(out);
     for (int i = 0; i < n; i++) {
@@ -240,10 +230,8 @@ static void write_view(sr__json *out, const written *w, const sr_tensor *t) {
     }
     sr__json_key(out, "view");
     sr__json_object(out);
-    sr__json_key(out, "of");
-    sr__json_string(out, w->v->graph->tensors[t->view_src].id);
-    sr__json_key(out, "offset");
-    sr__json_int(out, (int64_t)t->view_offs);
+    sr__json_put_string(out, "of", w->v->graph->tensors[t->view_src].id);
+    sr__json_put_int(out, "offset", (int64_t)t->view_offs);
     sr__json_end_object(out);
 }
 
@@ -253,12 +241,10 @@ static void write_place(sr__json *out, const written *w, int32_t i) {
     write_view(out, w, t);
     write_flags(out, t->flags);
     if (w->buffer[i] >= 0) {
-        sr__json_key(out, "buffer");
-        sr__json_string(out, w->d->buffers[w->buffer[i]].name);
+        sr__json_put_string(out, "buffer", w->d->buffers[w->buffer[i]].name);
     }
     if (w->backend[i] >= 0) {
-        sr__json_key(out, "backend");
-        sr__json_string(out, w->d->machine->backends[w->backend[i]]->name);
+        sr__json_put_string(out, "backend", w->d->machine->backends[w->backend[i]]->name);
     }
 }
 
@@ -310,15 +296,13 @@ static void write_node(sr__json *out, const written *w, int32_t i) {
     sr__json_inline(out);
     sr__json_object(out);
     write_identity(out, t);
-    sr__json_key(out, "op");
-    sr__json_string(out, sr_tensor_op_desc(t));
+    sr__json_put_string(out, "op", sr_tensor_op_desc(t));
     write_shape(out, t);
     write_sources(out, graph, t);
     write_words(out, t);
     write_place(out, w, i);
     if (!(t->flags & SR_FLAG_COMPUTE)) {
-        sr__json_key(out, "compute");
-        sr__json_bool(out, false);
+        sr__json_put_bool(out, "compute", false);
     }
     if (t->answers >= 0) {
         const sr_answers *answers = &graph->answers[t->answers];
@@ -399,13 +383,11 @@ static void write_runs(sr__json *out, const sr_description *d, const char *const
         sr__json_object(out);
         for (size_t k = 0; k < d->n_variants && named; k++) {
             if (d->variants[k] == d->run_variants[i]) {
-                sr__json_key(out, "graph");
-                sr__json_string(out, names[k]);
+                sr__json_put_string(out, "graph", names[k]);
             }
         }
         if (run->reserve) {
-            sr__json_key(out, "reserve");
-            sr__json_bool(out, true);
+            sr__json_put_bool(out, "reserve", true);
         }
         if (run->expect) {
             sr__json_key(out, "expect");
@@ -435,23 +417,18 @@ static void write_graphs(sr__json *out, const sr_description *d, const char *con
 static void write_description(sr__json *out, const sr_description *d, const char *const *names) {
     bool named = d->named_graphs || d->n_variants > 1;
     sr__json_object(out);
-    sr__json_key(out, "sched_run");
-    sr__json_int(out, 1);
+    sr__json_put_int(out, "sched_run", 1);
     if (d->has_name) {
-        sr__json_key(out, "name");
-        sr__json_string(out, d->name);
+        sr__json_put_string(out, "name", d->name);
     }
     if (*d->text) {
-        sr__json_key(out, "description");
-        sr__json_string(out, d->text);
+        sr__json_put_string(out, "description", d->text);
     }
     if (d->weights) {
-        sr__json_key(out, "weights");
-        sr__json_string(out, d->shown_weights);
+        sr__json_put_string(out, "weights", d->shown_weights);
     }
     if (d->opaque) {
-        sr__json_key(out, "unknown_ops");
-        sr__json_string(out, d->all_opaque ? "all" : "opaque");
+        sr__json_put_string(out, "unknown_ops", d->all_opaque ? "all" : "opaque");
     }
     if (d->plain[SR__TOP_SCHEDULER]) {
         sr__json_key(out, "scheduler");

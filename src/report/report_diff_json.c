@@ -32,17 +32,9 @@ static void enter_runs(writer *w, bool has_runs) {
     w->json.need_comma = has_runs;
 }
 
-static void open_inline(sr__json *json, const char *key) {
-    if (key != NULL) {
-        sr__json_key(json, key);
-    }
-    sr__json_inline(json);
-    sr__json_object(json);
-}
-
 /* {"a": 3, "b": 5} */
 static void put_both(sr__json *json, const char *key, uint64_t a, uint64_t b) {
-    open_inline(json, key);
+    sr__json_put_inline(json, key);
     sr__json_put_int(json, "a", (int64_t)a);
     sr__json_put_int(json, "b", (int64_t)b);
     sr__json_end_object(json);
@@ -117,7 +109,7 @@ static void put_counts(writer *w) {
 }
 
 static void put_peak_at(writer *w, const sr_diff_memory *m) {
-    open_inline(&w->json, "peak_at");
+    sr__json_put_inline(&w->json, "peak_at");
     sr__json_put_string(&w->json, "a", m->peak_a >= 0 ? id_of(w->diff->a, m->peak_a) : NULL);
     sr__json_put_string(&w->json, "b", m->peak_b >= 0 ? id_of(w->diff->b, m->peak_b) : NULL);
     sr__json_end_object(&w->json);
@@ -152,7 +144,7 @@ static void put_flows(writer *w) {
     sr__json_array(json);
     for (int i = 0; i < w->facts->n_flows; i++) {
         const sr__diff_flow *f = &w->facts->flows[i];
-        open_inline(json, NULL);
+        sr__json_put_inline(json, NULL);
         sr__json_put_string(json, "from", f->from);
         sr__json_put_string(json, "to", f->to);
         put_both(json, "copies", (uint64_t)f->copies_a, (uint64_t)f->copies_b);
@@ -165,7 +157,7 @@ static void put_flows(writer *w) {
 /* ---- lists ------------------------------------------------------------------------------------------------------ */
 
 static void put_causes(writer *w, int32_t a, int32_t b) {
-    open_inline(&w->json, "cause");
+    sr__json_put_inline(&w->json, "cause");
     sr__json_put_string(&w->json, "a", sr_cause_name(w->diff->a->cause_of[a]));
     sr__json_put_string(&w->json, "b", sr_cause_name(w->diff->b->cause_of[b]));
     sr__json_end_object(&w->json);
@@ -176,7 +168,7 @@ static void put_pairs(writer *w, const char *key, const sr_diff_pair *pairs, int
     sr__json_key(json, key);
     sr__json_array(json);
     for (int32_t i = 0; i < n; i++) {
-        open_inline(json, NULL);
+        sr__json_put_inline(json, NULL);
         sr__json_put_string(json, "a", id_of(w->diff->a, pairs[i].a));
         sr__json_put_string(json, "b", id_of(w->diff->b, pairs[i].b));
         sr__json_put_string(json, "name", w->diff->b->graph->tensors[pairs[i].b].name);
@@ -196,7 +188,7 @@ static void put_tensors(writer *w, const char *key, const sr_layout *layout, con
     sr__json_array(json);
     for (int32_t i = 0; i < n; i++) {
         const sr_tensor *t = &layout->graph->tensors[tensors[i]];
-        open_inline(json, NULL);
+        sr__json_put_inline(json, NULL);
         sr__json_put_string(json, "id", t->id);
         sr__json_put_string(json, "name", t->name);
         sr__json_put_string(json, "op", sr_tensor_op_desc(t));
@@ -213,9 +205,9 @@ static void put_borders(writer *w, const char *key, const sr_diff_border *border
     sr__json_key(json, key);
     sr__json_array(json);
     for (int32_t i = 0; i < n; i++) {
-        open_inline(json, NULL);
+        sr__json_put_inline(json, NULL);
         put_both(json, "split", (uint64_t)borders[i].a, (uint64_t)borders[i].b);
-        open_inline(json, "node");
+        sr__json_put_inline(json, "node");
         sr__json_put_string(json, "a", id_of(w->diff->a, borders[i].node_a));
         sr__json_put_string(json, "b", id_of(w->diff->b, borders[i].node_b));
         sr__json_end_object(json);
@@ -244,7 +236,7 @@ static void put_copies(writer *w, const char *key, bool of_b, const sr_diff_copy
         const int32_t tensor = layout->inputs[input];
         const uint64_t bytes = layout->graph->tensors[tensor].nbytes;
         split = next_split(layout, split, input);
-        open_inline(json, NULL);
+        sr__json_put_inline(json, NULL);
         sr__json_put_string(json, "tensor", id_of(layout, tensor));
         sr__json_put_string(json, "from", backend_of(layout, layout->backend_of[tensor]));
         sr__json_put_string(json, "to", backend_of(layout, layout->splits[split].backend));
@@ -267,7 +259,7 @@ static void put_reason_side(writer *w, bool is_a, const sr_diff_reason *reason) 
     const int32_t tensor = is_a ? root->a : root->b;
     sr__str words = {0};
     sr__put_cause_words(&words, layout, is_a ? &w->facts->a : &w->facts->b, tensor);
-    open_inline(json, is_a ? "a" : "b");
+    sr__json_put_inline(json, is_a ? "a" : "b");
     sr__json_put_string(json, "id", id_of(layout, tensor));
     sr__json_put_string(json, "backend", backend_of(layout, layout->backend_of[tensor]));
     sr__json_put_string(json, "cause", sr_cause_name(layout->cause_of[tensor]));
@@ -305,8 +297,7 @@ static void put_side(sr__json *json, const char *key, const sr_run *run, const s
         sr__json_null(json);
         return;
     }
-    sr__json_inline(json);
-    sr__json_object(json);
+    sr__json_put_inline(json, NULL);
     sr__json_put_string(json, "graph", run->graph_name);
     sr__json_put_string(json, "params", run->params_text);
     sr__json_put_bool(json, "reserve", run->reserve);

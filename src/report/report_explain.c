@@ -226,16 +226,6 @@ void sr__text_explanations(sr__out *out, const sr_run_result *result, const sr_r
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-static void put_string(sr__json *json, const char *key, const char *value) {
-    sr__json_key(json, key);
-    sr__json_string(json, value);
-}
-
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
-}
-
 /* A backend's name, or null. */
 static void put_backend(sr__json *json, const char *key, const sr_layout *layout, int backend) {
     sr__json_key(json, key);
@@ -248,20 +238,19 @@ static void put_backend(sr__json *json, const char *key, const sr_layout *layout
 
 static void put_tensor_id(sr__json *json, const char *key, const sr_layout *layout, int32_t tensor) {
     if (tensor >= 0) {
-        put_string(json, key, layout->graph->tensors[tensor].id);
+        sr__json_put_string(json, key, layout->graph->tensors[tensor].id);
     }
 }
 
 static void put_json_step(sr__json *json, const sr_layout *layout, const sr_explain_step *step) {
-    sr__json_inline(json);
-    sr__json_object(json);
-    put_string(json, "pass", sr_pass_name(step->pass));
-    put_string(json, "outcome", sr_step_kind_name(step->kind));
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "pass", sr_pass_name(step->pass));
+    sr__json_put_string(json, "outcome", sr_step_kind_name(step->kind));
     put_backend(json, "from", layout, step->from);
     put_backend(json, "to", layout, step->to);
-    put_string(json, "cause", sr_cause_name(step->cause));
+    sr__json_put_string(json, "cause", sr_cause_name(step->cause));
     put_tensor_id(json, "because", layout, step->because);
-    put_string(json, "text", step->text);
+    sr__json_put_string(json, "text", step->text);
     sr__json_end_object(json);
 }
 
@@ -275,12 +264,11 @@ static void put_json_lists(sr__json *json, const sr_layout *layout, const sr_exp
     sr__json_key(json, "why_not");
     sr__json_array(json);
     for (int i = 0; i < x->n_why_not; i++) {
-        sr__json_inline(json);
-        sr__json_object(json);
+        sr__json_put_inline(json, NULL);
         put_backend(json, "backend", layout, x->why_not[i].backend);
-        put_string(json, "kind", sr_why_kind_name(x->why_not[i].kind));
+        sr__json_put_string(json, "kind", sr_why_kind_name(x->why_not[i].kind));
         put_tensor_id(json, "because", layout, x->why_not[i].tensor);
-        put_string(json, "text", x->why_not[i].text);
+        sr__json_put_string(json, "text", x->why_not[i].text);
         sr__json_end_object(json);
     }
     sr__json_end_array(json);
@@ -303,16 +291,16 @@ void sr__json_explanations(sr__json *json, sr__out *out, const sr_run_result *re
         const sr_explanation *x = &result->explanations[i];
         const sr_tensor *t = &layout->graph->tensors[x->tensor];
         sr__json_object(json);
-        put_string(json, "tensor", t->name);
-        put_string(json, "id", t->id);
+        sr__json_put_string(json, "tensor", t->name);
+        sr__json_put_string(json, "id", t->id);
         if (t->node >= 0) {
-            put_int(json, "node", t->node);
+            sr__json_put_int(json, "node", t->node);
         }
-        put_string(json, "op", sr_tensor_op_desc(t));
+        sr__json_put_string(json, "op", sr_tensor_op_desc(t));
         put_backend(json, "backend", layout, x->backend);
-        put_string(json, "cause", sr_cause_name(x->cause));
+        sr__json_put_string(json, "cause", sr_cause_name(x->cause));
         if (x->split >= 0) {
-            put_int(json, "split", x->split);
+            sr__json_put_int(json, "split", x->split);
         }
         put_json_lists(json, layout, x);
         sr__json_end_object(json);

@@ -28,20 +28,9 @@ typedef struct page {
     int32_t *split_of;        /* by tensor */
 } page;
 
-static void put_string(page *p, const char *key, const char *value) {
-    sr__json_key(&p->json, key);
-    sr__json_string(&p->json, value);
-}
-
-static void put_int(page *p, const char *key, int64_t value) {
-    sr__json_key(&p->json, key);
-    sr__json_int(&p->json, value);
-}
-
 static void put_flag(page *p, const char *key, bool value) {
     if (value) {
-        sr__json_key(&p->json, key);
-        sr__json_bool(&p->json, true);
+        sr__json_put_bool(&p->json, key, true);
     }
 }
 
@@ -64,7 +53,7 @@ static int32_t number_of(texts *t, const char *text) {
 
 static void put_text(page *p, const char *key, const char *text) {
     if (text != NULL && text[0] != '\0') {
-        put_int(p, key, number_of(&p->texts, text));
+        sr__json_put_int(&p->json, key, number_of(&p->texts, text));
     }
 }
 
@@ -130,13 +119,13 @@ static void put_place(page *p, int32_t tensor) {
         return;
     }
     if (layout->backend_of[tensor] >= 0) {
-        put_int(p, "on", layout->backend_of[tensor]);
+        sr__json_put_int(&p->json, "on", layout->backend_of[tensor]);
     }
     if (layout->cause_of[tensor] != SR_CAUSE_NONE) {
         put_text(p, "cause", sr_cause_name(layout->cause_of[tensor]));
     }
     if (p->split_of[tensor] >= 0) {
-        put_int(p, "split", p->split_of[tensor]);
+        sr__json_put_int(&p->json, "split", p->split_of[tensor]);
     }
     if (p->has_facts) {
         sr__str words = {0};
@@ -203,17 +192,17 @@ static sr_status put_tensor(page *p, int32_t tensor, sr_error *err) {
     const sr_buffer *buffer = sr__buffer_of(p->graph, t);
     sr_status status = SR_OK;
     sr__json_object(&p->json);
-    put_string(p, "id", t->id);
+    sr__json_put_string(&p->json, "id", t->id);
     if (strcmp(t->id, t->name) != 0) {
-        put_string(p, "name", t->name);
+        sr__json_put_string(&p->json, "name", t->name);
     }
     if (t->op != SR_OP_NONE) {
         put_text(p, "op", sr_tensor_op_desc(t));
     }
     put_shape(p, t);
-    put_int(p, "bytes", (int64_t)t->nbytes);
+    sr__json_put_int(&p->json, "bytes", (int64_t)t->nbytes);
     if (t->view_src >= 0) {
-        put_int(p, "view", t->view_src);
+        sr__json_put_int(&p->json, "view", t->view_src);
     }
     if (buffer != NULL) {
         put_text(p, "buffer", buffer->name != NULL ? buffer->name : buffer->type->name);
@@ -270,19 +259,19 @@ static void put_split_words(page *p) {
 }
 
 static void put_totals(page *p) {
-    put_int(p, "copied", (int64_t)p->facts.copied);
-    put_int(p, "views", p->facts.n_views);
+    sr__json_put_int(&p->json, "copied", (int64_t)p->facts.copied);
+    sr__json_put_int(&p->json, "views", p->facts.n_views);
     sr__json_key(&p->json, "totals");
     sr__json_array(&p->json);
     for (int b = 0; b < p->layout->n_backends; b++) {
         const sr__backend_total *total = &p->facts.backends[b];
         sr__json_object(&p->json);
-        put_string(p, "backend", p->layout->backends[b]->name);
-        put_int(p, "nodes", total->nodes);
-        put_int(p, "splits", total->splits);
-        put_int(p, "weights", (int64_t)total->weights);
-        put_int(p, "compute", (int64_t)total->compute);
-        put_int(p, "copied_in", (int64_t)total->copied_in);
+        sr__json_put_string(&p->json, "backend", p->layout->backends[b]->name);
+        sr__json_put_int(&p->json, "nodes", total->nodes);
+        sr__json_put_int(&p->json, "splits", total->splits);
+        sr__json_put_int(&p->json, "weights", (int64_t)total->weights);
+        sr__json_put_int(&p->json, "compute", (int64_t)total->compute);
+        sr__json_put_int(&p->json, "copied_in", (int64_t)total->copied_in);
         sr__json_end_object(&p->json);
     }
     sr__json_end_array(&p->json);
@@ -309,8 +298,8 @@ static sr_status put_printed(page *p, sr_error *err) {
         sr_sink sink = {.write = append, .user = &text};
         status = sr_report_value(p->graph, p->result->values[i], &options, &sink, err);
         sr__json_object(&p->json);
-        put_string(p, "id", p->graph->tensors[sr_value_tensor(p->result->values[i])].id);
-        put_string(p, "text", sr__str_text(&text));
+        sr__json_put_string(&p->json, "id", p->graph->tensors[sr_value_tensor(p->result->values[i])].id);
+        sr__json_put_string(&p->json, "text", sr__str_text(&text));
         sr__json_end_object(&p->json);
         sr__str_free(&text);
     }
@@ -321,20 +310,20 @@ static sr_status put_printed(page *p, sr_error *err) {
 /* Times in nanoseconds from the beginning of the execution. */
 static void put_event(page *p, const sr_trace_event *e, uint64_t origin) {
     sr__json_object(&p->json);
-    put_string(p, "kind", sr_trace_kind_name(e->kind));
-    put_string(p, "track", e->track != NULL ? e->track : "");
-    put_string(p, "name", e->name != NULL ? e->name : "");
+    sr__json_put_string(&p->json, "kind", sr_trace_kind_name(e->kind));
+    sr__json_put_string(&p->json, "track", e->track != NULL ? e->track : "");
+    sr__json_put_string(&p->json, "name", e->name != NULL ? e->name : "");
     if (e->kind == SR_TRACE_COPY) {
-        put_string(p, "from", e->from != NULL ? e->from : "");
-        put_string(p, "to", e->to != NULL ? e->to : "");
-        put_int(p, "bytes", (int64_t)e->bytes);
+        sr__json_put_string(&p->json, "from", e->from != NULL ? e->from : "");
+        sr__json_put_string(&p->json, "to", e->to != NULL ? e->to : "");
+        sr__json_put_int(&p->json, "bytes", (int64_t)e->bytes);
     }
     if (e->kind == SR_TRACE_COMPUTE || e->kind == SR_TRACE_SUBMIT) {
-        put_int(p, "nodes", e->n_nodes);
+        sr__json_put_int(&p->json, "nodes", e->n_nodes);
     }
-    put_int(p, "split", e->split);
-    put_int(p, "begin", (int64_t)(e->begin - origin));
-    put_int(p, "end", (int64_t)(e->end - origin));
+    sr__json_put_int(&p->json, "split", e->split);
+    sr__json_put_int(&p->json, "begin", (int64_t)(e->begin - origin));
+    sr__json_put_int(&p->json, "end", (int64_t)(e->end - origin));
     sr__json_end_object(&p->json);
     sr__out_more(p->out);
 }
@@ -389,7 +378,7 @@ static sr_status prepare(page *p, sr_error *err) {
 
 static void put_opened(page *p) {
     if (p->result->n_explanations > 0) {
-        put_int(p, "open", p->result->explanations[0].tensor);
+        sr__json_put_int(&p->json, "open", p->result->explanations[0].tensor);
     }
 }
 
@@ -406,7 +395,7 @@ sr_status sr__html_graph(sr__out *out, const sr_run_result *result, sr_error *er
     sr__arena_init(&p.texts.arena, 0);
     sr__json_init(&p.json, &out->text, false);
     sr__json_object(&p.json);
-    put_string(&p, "type", "graph");
+    sr__json_put_string(&p.json, "type", "graph");
     if (p.graph != NULL) {
         SR_TRY(prepare(&p, err));
         if (p.has_facts) {
@@ -437,22 +426,22 @@ sr_status sr__html_head(sr__out *out, const sr_run_result *result, sr_error *err
     sr_status status = SR_OK;
     sr__json_init(&p.json, &out->text, false);
     sr__json_object(&p.json);
-    put_int(&p, "index", run->index);
-    put_string(&p, "graph", run->graph_name);
-    put_string(&p, "params", run->params_text);
+    sr__json_put_int(&p.json, "index", run->index);
+    sr__json_put_string(&p.json, "graph", run->graph_name);
+    sr__json_put_string(&p.json, "params", run->params_text);
     put_flag(&p, "reserve", run->reserve);
-    put_string(&p, "status", sr_status_name(result->error->status));
-    put_int(&p, "findings", result->findings != NULL ? result->findings->n : 0);
-    put_int(&p, "nodes", p.graph != NULL ? p.graph->n_nodes : 0);
+    sr__json_put_string(&p.json, "status", sr_status_name(result->error->status));
+    sr__json_put_int(&p.json, "findings", result->findings != NULL ? result->findings->n : 0);
+    sr__json_put_int(&p.json, "nodes", p.graph != NULL ? p.graph->n_nodes : 0);
     if (p.layout != NULL && sr_layout_has_splits(p.layout)) {
         SR_TRY(sr__facts_init(&p.facts, p.layout, err));
-        put_int(&p, "splits", p.layout->n_splits);
-        put_int(&p, "copied", (int64_t)p.facts.copied);
+        sr__json_put_int(&p.json, "splits", p.layout->n_splits);
+        sr__json_put_int(&p.json, "copied", (int64_t)p.facts.copied);
     }
     if (result->reallocation != NULL) {
         put_flag(&p, "replanned", result->reallocation->replanned);
         put_flag(&p, "unexpected", p.layout != NULL && p.layout->unexpected);
-        put_string(&p, "reason", result->reallocation->reason);
+        sr__json_put_string(&p.json, "reason", result->reallocation->reason);
     }
     sr__json_end_object(&p.json);
 done:

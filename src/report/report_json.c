@@ -30,29 +30,6 @@ static void enter_runs(writer *w, bool has_runs) {
     w->json.need_comma = has_runs;
 }
 
-static void put_string(sr__json *json, const char *key, const char *value) {
-    sr__json_key(json, key);
-    sr__json_string(json, value);
-}
-
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
-}
-
-static void put_bool(sr__json *json, const char *key, bool value) {
-    sr__json_key(json, key);
-    sr__json_bool(json, value);
-}
-
-static void open_inline_object(sr__json *json, const char *key) {
-    if (key != NULL) {
-        sr__json_key(json, key);
-    }
-    sr__json_inline(json);
-    sr__json_object(json);
-}
-
 /* ---- begin and end --------------------------------------------------------------------------------------------- */
 
 sr_status sr_report_json_begin(const sr_description *description, bool lines, sr_sink *sink, sr_error *err) {
@@ -62,10 +39,10 @@ sr_status sr_report_json_begin(const sr_description *description, bool lines, sr
     const sr_machine *machine = sr_description_machine(description);
     sr__json_object(json);
     if (lines) {
-        put_string(json, "type", "report");
+        sr__json_put_string(json, "type", "report");
     }
-    put_int(json, "sched_run_report", 1);
-    put_string(json, "name", sr_description_name(description));
+    sr__json_put_int(json, "sched_run_report", 1);
+    sr__json_put_string(json, "name", sr_description_name(description));
     sr__json_key(json, "backends");
     sr__json_inline(json);
     sr__json_array(json);
@@ -94,7 +71,7 @@ static sr_status put_reallocations(writer *w, const sr_realloc_history *history,
     }
     sr__json_object(&w->json);
     if (lines) {
-        put_string(&w->json, "type", "reallocation");
+        sr__json_put_string(&w->json, "type", "reallocation");
     }
     const sr_status status = sr__json_reallocations(&w->json, history, err);
     sr__json_end_object(&w->json);
@@ -125,10 +102,10 @@ static void put_split(writer *w, const sr_layout *layout, const sr_split *split)
     const sr_graph *graph = layout->graph;
     const int32_t *inputs = layout->inputs + split->inputs_begin;
     uint64_t bytes = 0;
-    open_inline_object(json, NULL);
-    put_string(json, "backend", layout->backends[split->backend]->name);
-    put_int(json, "start", split->start);
-    put_int(json, "end", split->end);
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "backend", layout->backends[split->backend]->name);
+    sr__json_put_int(json, "start", split->start);
+    sr__json_put_int(json, "end", split->end);
     sr__json_key(json, "inputs");
     sr__json_array(json);
     for (int32_t j = 0; j < split->n_inputs; j++) {
@@ -142,7 +119,7 @@ static void put_split(writer *w, const sr_layout *layout, const sr_split *split)
         sr__json_string(json, graph->tensors[inputs[j]].id);
     }
     sr__json_end_array(json);
-    put_int(json, "input_bytes", (int64_t)bytes);
+    sr__json_put_int(json, "input_bytes", (int64_t)bytes);
     sr__json_end_object(json);
     sr__out_more(&w->out);
 }
@@ -156,13 +133,13 @@ static void put_copies(writer *w, const sr_layout *layout) {
         for (int32_t j = 0; j < split->n_inputs; j++) {
             const int32_t input = layout->inputs[split->inputs_begin + j];
             const sr_tensor *t = &layout->graph->tensors[input];
-            open_inline_object(json, NULL);
-            put_string(json, "tensor", t->name);
-            put_string(json, "id", t->id);
-            put_string(json, "from", sr__backend_name(layout, layout->backend_of[input]));
-            put_string(json, "to", layout->backends[split->backend]->name);
-            put_int(json, "bytes", (int64_t)t->nbytes);
-            put_int(json, "split", i);
+            sr__json_put_inline(json, NULL);
+            sr__json_put_string(json, "tensor", t->name);
+            sr__json_put_string(json, "id", t->id);
+            sr__json_put_string(json, "from", sr__backend_name(layout, layout->backend_of[input]));
+            sr__json_put_string(json, "to", layout->backends[split->backend]->name);
+            sr__json_put_int(json, "bytes", (int64_t)t->nbytes);
+            sr__json_put_int(json, "split", i);
             sr__json_end_object(json);
             sr__out_more(&w->out);
         }
@@ -176,11 +153,11 @@ static void put_copy_totals(writer *w, const sr_layout *layout, const sr__facts 
     sr__json_array(json);
     for (int i = 0; i < facts->n_pairs; i++) {
         const sr__pair_total *pair = &facts->pairs[i];
-        open_inline_object(json, NULL);
-        put_string(json, "from", layout->backends[pair->from]->name);
-        put_string(json, "to", layout->backends[pair->to]->name);
-        put_int(json, "copies", pair->copies);
-        put_int(json, "bytes", (int64_t)pair->bytes);
+        sr__json_put_inline(json, NULL);
+        sr__json_put_string(json, "from", layout->backends[pair->from]->name);
+        sr__json_put_string(json, "to", layout->backends[pair->to]->name);
+        sr__json_put_int(json, "copies", pair->copies);
+        sr__json_put_int(json, "bytes", (int64_t)pair->bytes);
         sr__json_end_object(json);
     }
     sr__json_end_array(json);
@@ -228,7 +205,7 @@ static void put_entry(writer *w, const sr_layout *layout, int32_t tensor, tensor
 /* Leafs, then nodes. */
 static void put_by_tensor(writer *w, const sr_layout *layout, const bool *chunked, const char *name, tensor_key key) {
     const sr_graph *graph = layout->graph;
-    open_inline_object(&w->json, name);
+    sr__json_put_inline(&w->json, name);
     for (int32_t i = 0; i < graph->n_leafs; i++) {
         if (has_entry(layout, chunked, graph->leafs[i], key)) {
             put_entry(w, layout, graph->leafs[i], key);
@@ -262,45 +239,45 @@ static void put_misfit_name(sr__json *json, const char *key, const sr_layout *la
     char name[SR_MAX_NAME + 1];
     if (id >= 0) {
         sr_layout_name(layout, id, name);
-        put_string(json, key, name);
+        sr__json_put_string(json, key, name);
     }
 }
 
 static void put_reason(sr__json *json, const sr_layout *layout) {
     static const char *const kinds[] = {"", "nodes", "leafs", "node", "source", "backend_ids"};
     const sr_misfit *m = &layout->misfit;
-    open_inline_object(json, "reallocation_reason");
-    put_string(json, "kind", kinds[m->kind]);
+    sr__json_put_inline(json, "reallocation_reason");
+    sr__json_put_string(json, "kind", kinds[m->kind]);
     if (m->kind == SR_MISFIT_BACKEND_IDS) {
         put_misfit_name(json, "node", layout, m->node);
-        put_int(json, "index", m->position);
-        put_string(json, "old", sr__backend_name(layout, (int)m->old_size));
-        put_string(json, "new", sr__backend_name(layout, (int)m->new_size));
+        sr__json_put_int(json, "index", m->position);
+        sr__json_put_string(json, "old", sr__backend_name(layout, (int)m->old_size));
+        sr__json_put_string(json, "new", sr__backend_name(layout, (int)m->new_size));
     } else {
         put_misfit_name(json, "node", layout, m->node);
         if (m->kind == SR_MISFIT_SOURCE) {
             put_misfit_name(json, "source", layout, m->source_id);
-            put_int(json, "index", m->source);
+            sr__json_put_int(json, "index", m->source);
         } else if (m->kind == SR_MISFIT_NODE) {
-            put_int(json, "index", m->position);
+            sr__json_put_int(json, "index", m->position);
         }
-        put_int(json, "old", m->old_size);
-        put_int(json, "new", m->new_size);
+        sr__json_put_int(json, "old", m->old_size);
+        sr__json_put_int(json, "new", m->new_size);
     }
     sr__json_end_object(json);
 }
 
 static void put_memory(sr__json *json, const sr_layout *layout) {
     if (layout->compute_buffer_size != NULL) {
-        open_inline_object(json, "compute_buffer_size");
+        sr__json_put_inline(json, "compute_buffer_size");
         for (int b = 0; b < layout->n_backends; b++) {
-            put_int(json, layout->backends[b]->name, (int64_t)layout->compute_buffer_size[b]);
+            sr__json_put_int(json, layout->backends[b]->name, (int64_t)layout->compute_buffer_size[b]);
         }
         sr__json_end_object(json);
     }
-    put_bool(json, "reallocated", layout->reallocated);
-    put_bool(json, "backend_ids_changed", layout->backend_ids_changed);
-    put_bool(json, "unexpected", layout->unexpected);
+    sr__json_put_bool(json, "reallocated", layout->reallocated);
+    sr__json_put_bool(json, "backend_ids_changed", layout->backend_ids_changed);
+    sr__json_put_bool(json, "unexpected", layout->unexpected);
     if (layout->misfit.kind != SR_MISFIT_NONE) {
         put_reason(json, layout);
     }
@@ -318,15 +295,15 @@ static void put_memory(sr__json *json, const sr_layout *layout) {
 /* ---- a run ----------------------------------------------------------------------------------------------------- */
 
 static void put_error(sr__json *json, const sr_error *error) {
-    open_inline_object(json, "error");
-    put_string(json, "kind", sr_status_name(error->status));
-    put_string(json, "message", sr_error_message(error));
+    sr__json_put_inline(json, "error");
+    sr__json_put_string(json, "kind", sr_status_name(error->status));
+    sr__json_put_string(json, "message", sr_error_message(error));
     for (int i = 0; i < error->n_details; i++) {
         const sr_error_detail *detail = &error->details[i];
         if (detail->text != NULL) {
-            put_string(json, detail->key, detail->text);
+            sr__json_put_string(json, detail->key, detail->text);
         } else {
-            put_int(json, detail->key, detail->number);
+            sr__json_put_int(json, detail->key, detail->number);
         }
     }
     sr__json_end_object(json);
@@ -339,9 +316,9 @@ static sr_status put_schedule(writer *w, const sr_layout *layout, sr_error *err)
     if (status != SR_OK) {
         return status;
     }
-    put_int(json, "n_splits", layout->n_splits);
-    put_int(json, "n_copies", layout->n_copies);
-    put_int(json, "copy", layout->cur_copy);
+    sr__json_put_int(json, "n_splits", layout->n_splits);
+    sr__json_put_int(json, "n_copies", layout->n_copies);
+    sr__json_put_int(json, "copy", layout->cur_copy);
     sr__json_key(json, "splits");
     sr__json_array(json);
     for (int32_t i = 0; i < layout->n_splits; i++) {
@@ -372,13 +349,10 @@ static sr_status put_addresses(writer *w, const sr_layout *layout, sr_error *err
 }
 
 static void put_seconds(sr__json *json, const sr_layout *layout) {
-    open_inline_object(json, "seconds");
-    sr__json_key(json, "split");
-    sr__json_double(json, layout->seconds_split);
-    sr__json_key(json, "allocate");
-    sr__json_double(json, layout->seconds_allocate);
-    sr__json_key(json, "compute");
-    sr__json_double(json, layout->seconds_compute);
+    sr__json_put_inline(json, "seconds");
+    sr__json_put_double(json, "split", layout->seconds_split);
+    sr__json_put_double(json, "allocate", layout->seconds_allocate);
+    sr__json_put_double(json, "compute", layout->seconds_compute);
     sr__json_end_object(json);
 }
 
@@ -386,18 +360,18 @@ static void put_seconds(sr__json *json, const sr_layout *layout) {
 static void put_head(sr__json *json, const sr_run *run, sr_status status, const sr_error *error, bool lines) {
     sr__json_object(json);
     if (lines) {
-        put_string(json, "type", "run");
+        sr__json_put_string(json, "type", "run");
     }
-    put_int(json, "index", run->index);
-    put_string(json, "graph", run->graph_name);
-    put_bool(json, "reserve", run->reserve);
-    put_string(json, "status", sr_status_name(status));
+    sr__json_put_int(json, "index", run->index);
+    sr__json_put_string(json, "graph", run->graph_name);
+    sr__json_put_bool(json, "reserve", run->reserve);
+    sr__json_put_string(json, "status", sr_status_name(status));
     if (error->status != SR_OK) {
         put_error(json, error);
     }
     if (run->graph != NULL) {
-        put_int(json, "n_nodes", run->graph->n_nodes);
-        put_int(json, "n_leafs", run->graph->n_leafs);
+        sr__json_put_int(json, "n_nodes", run->graph->n_nodes);
+        sr__json_put_int(json, "n_leafs", run->graph->n_leafs);
     }
 }
 

@@ -5,40 +5,23 @@
  */
 #include "report/report_json.h"
 
-static void put_string(sr__json *json, const char *key, const char *value) {
-    sr__json_key(json, key);
-    sr__json_string(json, value);
-}
-
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
-}
-
-static void put_double(sr__json *json, const char *key, double value) {
-    sr__json_key(json, key);
-    sr__json_double(json, value);
-}
-
 static void put_node(sr__json *json, const sr_graph *graph, const sr_compared_node *n) {
     const sr_tensor *t = &graph->tensors[n->tensor];
-    sr__json_inline(json);
-    sr__json_object(json);
-    put_string(json, "id", t->id);
-    put_int(json, "node", t->node);
-    put_string(json, "op", sr_tensor_op_desc(t));
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "id", t->id);
+    sr__json_put_int(json, "node", t->node);
+    sr__json_put_string(json, "op", sr_tensor_op_desc(t));
     if (n->refused_by_a != NULL || n->refused_by_b != NULL) {
         if (n->refused_by_a != NULL) {
-            put_string(json, "refused_by_a", n->refused_by_a);
+            sr__json_put_string(json, "refused_by_a", n->refused_by_a);
         }
         if (n->refused_by_b != NULL) {
-            put_string(json, "refused_by_b", n->refused_by_b);
+            sr__json_put_string(json, "refused_by_b", n->refused_by_b);
         }
     } else {
-        put_double(json, "nmse", n->nmse);
-        put_double(json, "limit", n->limit);
-        sr__json_key(json, "over");
-        sr__json_bool(json, n->over);
+        sr__json_put_double(json, "nmse", n->nmse);
+        sr__json_put_double(json, "limit", n->limit);
+        sr__json_put_bool(json, "over", n->over);
     }
     sr__json_end_object(json);
 }
@@ -47,18 +30,17 @@ void sr__json_compare(sr__json *json, sr__out *out, const sr_compare_result *res
     const sr_comparison *c = result->comparison;
     sr__json_key(json, "compare");
     sr__json_object(json);
-    put_string(json, "a", result->a);
-    put_string(json, "b", result->b);
-    sr__json_key(json, "drift");
-    sr__json_bool(json, result->drift);
-    put_int(json, "compared", c->n_nodes - c->n_refused);
-    put_int(json, "refused", c->n_refused);
-    put_int(json, "over", c->n_over);
+    sr__json_put_string(json, "a", result->a);
+    sr__json_put_string(json, "b", result->b);
+    sr__json_put_bool(json, "drift", result->drift);
+    sr__json_put_int(json, "compared", c->n_nodes - c->n_refused);
+    sr__json_put_int(json, "refused", c->n_refused);
+    sr__json_put_int(json, "over", c->n_over);
     if (c->first_over >= 0) {
-        put_string(json, "first_over", result->run->graph->tensors[c->nodes[c->first_over].tensor].id);
+        sr__json_put_string(json, "first_over", result->run->graph->tensors[c->nodes[c->first_over].tensor].id);
     }
     if (c->worst >= 0) {
-        put_string(json, "worst", result->run->graph->tensors[c->nodes[c->worst].tensor].id);
+        sr__json_put_string(json, "worst", result->run->graph->tensors[c->nodes[c->worst].tensor].id);
     }
     sr__json_key(json, "nodes");
     sr__json_array(json);

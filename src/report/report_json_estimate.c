@@ -6,30 +6,14 @@
 #include "report/report_json.h"
 
 static void put_text(sr__json *json, const char *key, const char *text) {
-    sr__json_key(json, key);
-    sr__json_string(json, text);
+    sr__json_put_string(json, key, text);
 }
 
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
-}
-
-static void put_double(sr__json *json, const char *key, double value) {
-    sr__json_key(json, key);
-    sr__json_double(json, value);
-}
-
-static void put_time(sr__json *json, const char *key, uint64_t time) { put_int(json, key, (int64_t)time); }
+static void put_time(sr__json *json, const char *key, uint64_t time) { sr__json_put_int(json, key, (int64_t)time); }
 
 static void open_array(sr__json *json, const char *key) {
     sr__json_key(json, key);
     sr__json_array(json);
-}
-
-static void open_line(sr__json *json) {
-    sr__json_inline(json);
-    sr__json_object(json);
 }
 
 static const char *lane_name(const sr_layout *layout, int lane) {
@@ -38,16 +22,15 @@ static const char *lane_name(const sr_layout *layout, int lane) {
 
 static void put_lane(sr__json *json, const sr_layout *layout, const sr_estimate *e, int i) {
     const sr_estimate_lane *lane = &e->lanes[i];
-    open_line(json);
+    sr__json_put_inline(json, NULL);
     put_text(json, "lane", lane_name(layout, i));
-    sr__json_key(json, "host");
-    sr__json_bool(json, i == e->n_backends);
+    sr__json_put_bool(json, "host", i == e->n_backends);
     put_time(json, "computing", lane->computing);
     put_time(json, "copying", lane->copying);
     put_time(json, "waiting", lane->waiting);
-    put_int(json, "computes", lane->n_computes);
-    put_int(json, "copies", lane->n_copies);
-    put_int(json, "bytes", (int64_t)lane->bytes);
+    sr__json_put_int(json, "computes", lane->n_computes);
+    sr__json_put_int(json, "copies", lane->n_copies);
+    sr__json_put_int(json, "bytes", (int64_t)lane->bytes);
     put_time(json, "critical_computing", e->critical[i].computing);
     put_time(json, "critical_copying", e->critical[i].copying);
     sr__json_end_object(json);
@@ -55,42 +38,41 @@ static void put_lane(sr__json *json, const sr_layout *layout, const sr_estimate 
 
 static void put_split(sr__json *json, const sr_layout *layout, const sr_estimate *e, int32_t i) {
     const sr_estimate_split *split = &e->splits[i];
-    open_line(json);
+    sr__json_put_inline(json, NULL);
     put_text(json, "backend", lane_name(layout, layout->splits[i].backend));
-    put_int(json, "nodes", split->n_nodes);
-    put_int(json, "copied", (int64_t)split->copied);
+    sr__json_put_int(json, "nodes", split->n_nodes);
+    sr__json_put_int(json, "copied", (int64_t)split->copied);
     put_time(json, "copying", split->copying);
     put_time(json, "computing", split->computing);
     put_time(json, "by_flops", split->by_flops);
     put_time(json, "by_memory", split->by_memory);
     put_time(json, "by_latency", split->by_latency);
-    put_double(json, "flops", split->flops);
-    put_double(json, "bytes", split->bytes);
+    sr__json_put_double(json, "flops", split->flops);
+    sr__json_put_double(json, "bytes", split->bytes);
     sr__json_end_object(json);
 }
 
 static void put_figures(sr__json *json, const sr_layout *layout, const sr_estimate *e, int b) {
     const sr_speed *speed = &e->speeds[b];
-    open_line(json);
+    sr__json_put_inline(json, NULL);
     put_text(json, "backend", lane_name(layout, b));
-    put_double(json, "flops", speed->flops);
-    put_double(json, "memory_bandwidth", speed->memory_bandwidth);
-    put_double(json, "link_bandwidth", speed->link_bandwidth);
-    put_double(json, "peer_bandwidth", speed->peer_bandwidth);
-    put_double(json, "latency", speed->latency);
-    sr__json_key(json, "assumed");
-    sr__json_bool(json, e->assumed[b]);
+    sr__json_put_double(json, "flops", speed->flops);
+    sr__json_put_double(json, "memory_bandwidth", speed->memory_bandwidth);
+    sr__json_put_double(json, "link_bandwidth", speed->link_bandwidth);
+    sr__json_put_double(json, "peer_bandwidth", speed->peer_bandwidth);
+    sr__json_put_double(json, "latency", speed->latency);
+    sr__json_put_bool(json, "assumed", e->assumed[b]);
     sr__json_end_object(json);
 }
 
 static void put_span(sr__json *json, const sr_layout *layout, const sr_estimate_span *span) {
-    open_line(json);
+    sr__json_put_inline(json, NULL);
     put_text(json, "lane", lane_name(layout, span->lane));
     put_text(json, "kind", sr_estimate_kind_name((int)span->kind));
     put_time(json, "begin", span->begin);
     put_time(json, "end", span->end);
-    put_int(json, "split", span->split);
-    put_int(json, "batch", span->batch);
+    sr__json_put_int(json, "split", span->split);
+    sr__json_put_int(json, "batch", span->batch);
     if (span->tensor >= 0) {
         put_text(json, "tensor", sr__shown_name(&layout->graph->tensors[span->tensor]));
     }
@@ -99,27 +81,26 @@ static void put_span(sr__json *json, const sr_layout *layout, const sr_estimate_
     }
     if (span->kind == SR_ESTIMATE_COPY) {
         put_text(json, "to", lane_name(layout, span->to));
-        put_int(json, "bytes", (int64_t)span->bytes);
+        sr__json_put_int(json, "bytes", (int64_t)span->bytes);
     } else if (span->kind == SR_ESTIMATE_COMPUTE) {
-        put_int(json, "nodes", span->n_nodes);
+        sr__json_put_int(json, "nodes", span->n_nodes);
     }
-    put_int(json, "after", span->after);
-    sr__json_key(json, "critical");
-    sr__json_bool(json, span->critical);
+    sr__json_put_int(json, "after", span->after);
+    sr__json_put_bool(json, "critical", span->critical);
     sr__json_end_object(json);
 }
 
 static void put_gain(sr__json *json, const sr_layout *layout, const sr_offload_gain *gain) {
-    open_line(json);
+    sr__json_put_inline(json, NULL);
     put_text(json, "backend", lane_name(layout, gain->backend));
-    put_int(json, "nodes", gain->n_nodes);
-    put_int(json, "bytes", (int64_t)gain->bytes);
-    put_int(json, "pays_from", gain->pays_from);
-    put_int(json, "first", gain->first);
+    sr__json_put_int(json, "nodes", gain->n_nodes);
+    sr__json_put_int(json, "bytes", (int64_t)gain->bytes);
+    sr__json_put_int(json, "pays_from", gain->pays_from);
+    sr__json_put_int(json, "first", gain->first);
     put_text(json, "first_node", sr__shown_name(&layout->graph->tensors[gain->first_node]));
-    put_int(json, "last", gain->last);
+    sr__json_put_int(json, "last", gain->last);
     put_text(json, "last_node", sr__shown_name(&layout->graph->tensors[gain->last_node]));
-    put_int(json, "asks_from", gain->asks_from);
+    sr__json_put_int(json, "asks_from", gain->asks_from);
     sr__json_end_object(json);
 }
 
@@ -161,7 +142,7 @@ void sr__json_estimate(sr__json *json, sr__out *out, const sr_run_result *result
         sr__out_more(out);
     }
     sr__json_end_array(json);
-    put_int(json, "expected_copies", e->n_expert_copies);
+    sr__json_put_int(json, "expected_copies", e->n_expert_copies);
     open_array(json, "offload");
     for (int i = 0; i < result->n_gains; i++) {
         put_gain(json, layout, &result->gains[i]);

@@ -6,24 +6,14 @@
 #include "analyze/tensor_values.h"
 #include "report/report_json.h"
 
-static void put_double(sr__json *json, const char *key, double value) {
-    sr__json_key(json, key);
-    sr__json_double(json, value);
-}
-
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
-}
-
 /* ---- outputs ---------------------------------------------------------------------------------------------------- */
 
 static void put_stats(sr__json *json, const sr_value_stats *stats) {
-    put_double(json, "sum", stats->sum);
-    put_double(json, "sumsq", stats->sumsq);
+    sr__json_put_double(json, "sum", stats->sum);
+    sr__json_put_double(json, "sumsq", stats->sumsq);
     if (stats->n > 0) {
-        put_double(json, "min", stats->min);
-        put_double(json, "max", stats->max);
+        sr__json_put_double(json, "min", stats->min);
+        sr__json_put_double(json, "max", stats->max);
     }
     sr__json_key(json, "head");
     sr__json_array(json);
@@ -39,10 +29,9 @@ static sr_status put_output(sr__json *json, const sr_layout *layout, int32_t ten
     sr_status status = SR_OK;
     sr__json_key(json, t->id);
     sr__json_object(json);
-    put_int(json, "n", sr_tensor_nelements(t));
+    sr__json_put_int(json, "n", sr_tensor_nelements(t));
     if (!sr_layout_computed(layout, tensor)) {
-        sr__json_key(json, "computed");
-        sr__json_bool(json, false);
+        sr__json_put_bool(json, "computed", false);
     } else if (sr__values_known(t->type)) {
         SR_TRY(sr_tensor_stats(&layout->view, tensor, &stats, err));
         put_stats(json, &stats);
@@ -54,9 +43,7 @@ done:
 
 static sr_status put_outputs(sr__json *json, sr__out *out, const sr_layout *layout, sr_error *err) {
     sr_status status = SR_OK;
-    sr__json_key(json, "outputs");
-    sr__json_inline(json);
-    sr__json_object(json);
+    sr__json_put_inline(json, "outputs");
     for (int32_t i = 0; i < layout->graph->n_tensors && status == SR_OK; i++) {
         if (sr__is_output(layout->graph, i)) {
             status = put_output(json, layout, i, err);
@@ -71,24 +58,20 @@ static sr_status put_outputs(sr__json *json, sr__out *out, const sr_layout *layo
 
 static void put_row(sr__json *json, const sr_trace_row *row) {
     sr__json_object(json);
-    sr__json_key(json, "track");
-    sr__json_string(json, row->track != NULL ? row->track : "host");
-    sr__json_key(json, "host");
-    sr__json_bool(json, row->track == NULL);
-    put_double(json, "computing", (double)row->computing * 1e-9);
-    put_double(json, "copying", (double)row->copying * 1e-9);
-    put_double(json, "waiting", (double)row->waiting * 1e-9);
-    put_int(json, "computes", row->n_computes);
-    put_int(json, "copies", row->n_copies);
-    put_int(json, "bytes", (int64_t)row->bytes);
+    sr__json_put_string(json, "track", row->track != NULL ? row->track : "host");
+    sr__json_put_bool(json, "host", row->track == NULL);
+    sr__json_put_double(json, "computing", (double)row->computing * 1e-9);
+    sr__json_put_double(json, "copying", (double)row->copying * 1e-9);
+    sr__json_put_double(json, "waiting", (double)row->waiting * 1e-9);
+    sr__json_put_int(json, "computes", row->n_computes);
+    sr__json_put_int(json, "copies", row->n_copies);
+    sr__json_put_int(json, "bytes", (int64_t)row->bytes);
     sr__json_end_object(json);
 }
 
 static void put_times(sr__json *json, const sr_trace_summary *times) {
-    sr__json_key(json, "trace_summary");
-    sr__json_inline(json);
-    sr__json_object(json);
-    put_double(json, "seconds", (double)times->wall * 1e-9);
+    sr__json_put_inline(json, "trace_summary");
+    sr__json_put_double(json, "seconds", (double)times->wall * 1e-9);
     sr__json_key(json, "tracks");
     sr__json_array(json);
     for (int i = 0; i < times->n_rows; i++) {
@@ -118,10 +101,8 @@ static sr_status put_value(sr__json *json, sr__out *out, const sr_value *value, 
         return sr__fail_memory(err);
     }
     sr__json_key(json, t->id);
-    sr__json_inline(json);
-    sr__json_object(json);
-    sr__json_key(json, "type");
-    sr__json_string(json, sr_type_get(t->type)->name);
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "type", sr_type_get(t->type)->name);
     sr__json_key(json, "ne");
     sr__json_array(json);
     for (int d = 0; d < sr__shown_dims(t); d++) {

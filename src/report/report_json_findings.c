@@ -6,13 +6,7 @@
 #include "report/report_json.h"
 
 static void put_text(sr__json *json, const char *key, const char *text) {
-    sr__json_key(json, key);
-    sr__json_string(json, text != NULL ? text : "");
-}
-
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
+    sr__json_put_string(json, key, text != NULL ? text : "");
 }
 
 static void put_finding(sr__json *json, const sr_finding *f) {
@@ -26,8 +20,8 @@ static void put_finding(sr__json *json, const sr_finding *f) {
         sr__json_string(json, f->tensors[i]);
     }
     sr__json_end_array(json);
-    put_int(json, "bytes", (int64_t)f->bytes);
-    put_int(json, "splits", f->splits);
+    sr__json_put_int(json, "bytes", (int64_t)f->bytes);
+    sr__json_put_int(json, "splits", f->splits);
     put_text(json, "message", f->message);
     put_text(json, "hint", f->hint);
     for (int i = 0; i < f->n_details; i++) {
@@ -35,7 +29,7 @@ static void put_finding(sr__json *json, const sr_finding *f) {
         if (d->text != NULL) {
             put_text(json, d->key, d->text);
         } else {
-            put_int(json, d->key, d->number);
+            sr__json_put_int(json, d->key, d->number);
         }
     }
     sr__json_end_object(json);

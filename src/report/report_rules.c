@@ -110,27 +110,18 @@ static void put_text(sr__str *s, const sr_description *description, const sr_rul
 static void put_json_run(sr__json *json, const sr_description *description, const sr_rules_row *row, int run) {
     const sr_graph *graph = sr_description_run(description, run)->graph;
     sr__json_object(json);
-    sr__json_key(json, "index");
-    sr__json_int(json, run);
-    sr__json_key(json, "status");
-    sr__json_string(json, sr_status_name(row->status));
-    sr__json_key(json, "n_splits");
-    sr__json_int(json, row->n_splits);
-    sr__json_key(json, "bytes_copied");
-    sr__json_int(json, (int64_t)row->bytes_copied);
-    sr__json_key(json, "changed");
-    sr__json_bool(json, row->changed);
+    sr__json_put_int(json, "index", run);
+    sr__json_put_string(json, "status", sr_status_name(row->status));
+    sr__json_put_int(json, "n_splits", row->n_splits);
+    sr__json_put_int(json, "bytes_copied", (int64_t)row->bytes_copied);
+    sr__json_put_bool(json, "changed", row->changed);
     sr__json_key(json, "moves");
     sr__json_array(json);
     for (int i = 0; i < row->n_moves; i++) {
-        sr__json_inline(json);
-        sr__json_object(json);
-        sr__json_key(json, "node");
-        sr__json_string(json, graph->tensors[row->moves[i].node].id);
-        sr__json_key(json, "from");
-        sr__json_string(json, backend_name(description, row->moves[i].from));
-        sr__json_key(json, "to");
-        sr__json_string(json, backend_name(description, row->moves[i].to));
+        sr__json_put_inline(json, NULL);
+        sr__json_put_string(json, "node", graph->tensors[row->moves[i].node].id);
+        sr__json_put_string(json, "from", backend_name(description, row->moves[i].from));
+        sr__json_put_string(json, "to", backend_name(description, row->moves[i].to));
         sr__json_end_object(json);
     }
     sr__json_end_array(json);
@@ -143,20 +134,15 @@ static void put_json(sr__str *s, const sr_description *description, const sr_rul
     sr__json json;
     sr__json_init(&json, s, true);
     sr__json_object(&json);
-    sr__json_key(&json, "sched_run_rules");
-    sr__json_int(&json, 1);
-    sr__json_key(&json, "name");
-    sr__json_string(&json, sr_description_name(description));
+    sr__json_put_int(&json, "sched_run_rules", 1);
+    sr__json_put_string(&json, "name", sr_description_name(description));
     sr__json_key(&json, "revisions");
     sr__json_array(&json);
     for (int i = 0; i < rules->n_revisions; i++) {
         sr__json_object(&json);
-        sr__json_key(&json, "date");
-        sr__json_string(&json, revisions[i].date);
-        sr__json_key(&json, "name");
-        sr__json_string(&json, revisions[i].name);
-        sr__json_key(&json, "change");
-        sr__json_string(&json, revisions[i].change);
+        sr__json_put_string(&json, "date", revisions[i].date);
+        sr__json_put_string(&json, "name", revisions[i].name);
+        sr__json_put_string(&json, "change", revisions[i].change);
         sr__json_key(&json, "runs");
         sr__json_array(&json);
         for (int j = 0; j < rules->n_runs; j++) {

@@ -142,19 +142,13 @@ sr_status sr__text_steps(sr__out *out, const sr_run_result *result, const sr_rep
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
 static void put_change(sr__json *json, const sr_layout *layout, const sr_decision *d) {
-    sr__json_inline(json);
-    sr__json_object(json);
-    sr__json_key(json, "id");
-    sr__json_string(json, layout->graph->tensors[d->tensor].id);
-    sr__json_key(json, "from");
-    sr__json_string(json, sr__backend_name(layout, d->from));
-    sr__json_key(json, "to");
-    sr__json_string(json, sr__backend_name(layout, d->to));
-    sr__json_key(json, "cause");
-    sr__json_string(json, sr_cause_name(d->cause));
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "id", layout->graph->tensors[d->tensor].id);
+    sr__json_put_string(json, "from", sr__backend_name(layout, d->from));
+    sr__json_put_string(json, "to", sr__backend_name(layout, d->to));
+    sr__json_put_string(json, "cause", sr_cause_name(d->cause));
     if (d->because >= 0) {
-        sr__json_key(json, "because");
-        sr__json_string(json, layout->graph->tensors[d->because].id);
+        sr__json_put_string(json, "because", layout->graph->tensors[d->because].id);
     }
     sr__json_end_object(json);
 }
@@ -169,10 +163,8 @@ void sr__json_steps(sr__json *json, sr__out *out, const sr_run_result *result) {
     sr__json_array(json);
     for (int pass = 0; pass <= sr_explainer_last_pass(result->steps); pass++) {
         sr__json_object(json);
-        sr__json_key(json, "pass");
-        sr__json_string(json, sr_pass_name(pass));
-        sr__json_key(json, "text");
-        sr__json_string(json, sr_pass_text(pass));
+        sr__json_put_string(json, "pass", sr_pass_name(pass));
+        sr__json_put_string(json, "text", sr_pass_text(pass));
         sr__json_key(json, "changes");
         sr__json_array(json);
         for (; d < layout->n_decisions && layout->decisions[d].pass == pass; d++) {

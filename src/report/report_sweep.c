@@ -237,19 +237,15 @@ static sr_status put_text(table *t, sr__out *out, sr_error *err) {
 /* ---- json ------------------------------------------------------------------------------------------------------- */
 
 static void json_text(sr__json *json, const char *key, const char *text) {
-    sr__json_key(json, key);
-    sr__json_string(json, text);
+    sr__json_put_string(json, key, text);
 }
 
 static void json_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
+    sr__json_put_int(json, key, value);
 }
 
 static void json_sizes(sr__json *json, const char *key, const sr_sweep *sweep, const size_t *sizes) {
-    sr__json_key(json, key);
-    sr__json_inline(json);
-    sr__json_object(json);
+    sr__json_put_inline(json, key);
     for (int b = 0; b < sweep->n_backends; b++) {
         json_int(json, sweep->backends[b], (int64_t)sizes[b]);
     }
@@ -257,9 +253,7 @@ static void json_sizes(sr__json *json, const char *key, const sr_sweep *sweep, c
 }
 
 static void json_change(sr__json *json, const sr_sweep *sweep, const sr_sweep_row *row) {
-    sr__json_key(json, "change");
-    sr__json_inline(json);
-    sr__json_object(json);
+    sr__json_put_inline(json, "change");
     json_int(json, "nodes_before", row->prev_nodes);
     json_int(json, "moved", row->n_moved);
     if (row->moved_node != NULL) {
@@ -273,9 +267,7 @@ static void json_change(sr__json *json, const sr_sweep *sweep, const sr_sweep_ro
 
 static void json_row(sr__json *json, const sr_sweep *sweep, const sr_sweep_row *row) {
     sr__json_object(json);
-    sr__json_key(json, "values");
-    sr__json_inline(json);
-    sr__json_object(json);
+    sr__json_put_inline(json, "values");
     for (int i = 0; i < sweep->n_names; i++) {
         json_text(json, sweep->names[i], row->values[i]);
     }

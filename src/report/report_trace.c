@@ -57,33 +57,22 @@ static int thread_of(writer *w, const char *track) {
     return HOST_THREAD + w->n_tracks++;
 }
 
-static void put_string(sr__json *json, const char *key, const char *value) {
-    sr__json_key(json, key);
-    sr__json_string(json, value);
-}
-
-static void put_int(sr__json *json, const char *key, int64_t value) {
-    sr__json_key(json, key);
-    sr__json_int(json, value);
-}
-
 /* A metadata event: of the process where thread is 0. */
 static void put_meta(writer *w, const char *what, int thread, const char *name, int sort_index) {
     sr__json *json = &w->json;
-    sr__json_inline(json);
-    sr__json_object(json);
-    put_string(json, "ph", "M");
-    put_int(json, "pid", w->report->n_processes);
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "ph", "M");
+    sr__json_put_int(json, "pid", w->report->n_processes);
     if (thread > 0) {
-        put_int(json, "tid", thread);
+        sr__json_put_int(json, "tid", thread);
     }
-    put_string(json, "name", what);
+    sr__json_put_string(json, "name", what);
     sr__json_key(json, "args");
     sr__json_object(json);
     if (name != NULL) {
-        put_string(json, "name", name);
+        sr__json_put_string(json, "name", name);
     } else {
-        put_int(json, "sort_index", sort_index);
+        sr__json_put_int(json, "sort_index", sort_index);
     }
     sr__json_end_object(json);
     sr__json_end_object(json);
@@ -116,17 +105,17 @@ static void put_args(sr__json *json, const sr_trace_event *e) {
     sr__json_key(json, "args");
     sr__json_object(json);
     if (e->split >= 0) {
-        put_int(json, "split", e->split);
+        sr__json_put_int(json, "split", e->split);
     }
     if (e->kind == SR_TRACE_COPY) {
-        put_int(json, "bytes", (int64_t)e->bytes);
-        put_string(json, "from", e->from != NULL ? e->from : "host");
-        put_string(json, "to", e->to != NULL ? e->to : "host");
+        sr__json_put_int(json, "bytes", (int64_t)e->bytes);
+        sr__json_put_string(json, "from", e->from != NULL ? e->from : "host");
+        sr__json_put_string(json, "to", e->to != NULL ? e->to : "host");
     } else if (e->n_nodes > 0) {
-        put_int(json, "nodes", e->n_nodes);
+        sr__json_put_int(json, "nodes", e->n_nodes);
     }
     if (e->kind == SR_TRACE_COMPUTE && e->name != NULL) {
-        put_string(json, "first", e->name);
+        sr__json_put_string(json, "first", e->name);
     }
     sr__json_end_object(json);
 }
@@ -135,17 +124,14 @@ static void put_event(writer *w, const sr_trace_event *e) {
     sr__json *json = &w->json;
     sr__str title = {0};
     put_title(&title, e);
-    sr__json_inline(json);
-    sr__json_object(json);
-    put_string(json, "ph", "X");
-    put_int(json, "pid", w->report->n_processes);
-    put_int(json, "tid", thread_of(w, e->track));
-    sr__json_key(json, "ts");
-    sr__json_double(json, (double)(e->begin - w->report->origin) / 1000.0);
-    sr__json_key(json, "dur");
-    sr__json_double(json, (double)(e->end - e->begin) / 1000.0);
-    put_string(json, "cat", sr_trace_kind_name(e->kind));
-    put_string(json, "name", sr__str_text(&title));
+    sr__json_put_inline(json, NULL);
+    sr__json_put_string(json, "ph", "X");
+    sr__json_put_int(json, "pid", w->report->n_processes);
+    sr__json_put_int(json, "tid", thread_of(w, e->track));
+    sr__json_put_double(json, "ts", (double)(e->begin - w->report->origin) / 1000.0);
+    sr__json_put_double(json, "dur", (double)(e->end - e->begin) / 1000.0);
+    sr__json_put_string(json, "cat", sr_trace_kind_name(e->kind));
+    sr__json_put_string(json, "name", sr__str_text(&title));
     put_args(json, e);
     sr__json_end_object(json);
     w->out.text.failed |= title.failed;

@@ -258,12 +258,35 @@ static void test_out_of_memory(void **state) {
     }
 }
 
+static void test_keys_with_values(void **state) {
+    (void)state;
+    sr__str out = {0};
+    sr__json json;
+    sr__json_init(&json, &out, true);
+    sr__json_array(&json);
+    sr__json_put_inline(&json, NULL);
+    sr__json_put_string(&json, "s", "x");
+    sr__json_put_string(&json, "none", NULL);
+    sr__json_put_int(&json, "i", -4);
+    sr__json_put_double(&json, "d", 0.5);
+    sr__json_put_inline(&json, "o");
+    sr__json_put_bool(&json, "b", true);
+    sr__json_end_object(&json);
+    sr__json_end_object(&json);
+    sr__json_end_array(&json);
+    assert_string_equal(sr__str_text(&out),
+                        "[\n  {\"s\": \"x\", \"none\": null, \"i\": -4, \"d\": 0.5, \"o\": {\"b\": true}}\n]");
+    sr__json_free(&json);
+    sr__str_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts),           cmocka_unit_test(test_lines),
         cmocka_unit_test(test_strings),           cmocka_unit_test(test_keys_are_escaped),
         cmocka_unit_test(test_numbers),           cmocka_unit_test(test_locale),
         cmocka_unit_test(test_deep_and_readable), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_keys_with_values),
     };
     return cmocka_run_group_tests_name("jsonout", tests, NULL, NULL);
 }
