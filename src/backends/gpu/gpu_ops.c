@@ -18,6 +18,7 @@
     X(MUL_MAT, mul_mat)                  \
     X(MUL_MAT_ID, mul_mat_id)            \
     X(OUT_PROD, out_prod)                \
+    X(FLASH_ATTN_EXT, flash_attn)        \
     X(ADD_ID, add_id)                    \
     X(SQR, unary)                        \
     X(SQRT, unary)                       \

@@ -12,7 +12,9 @@
 
 #define KERNEL(name) extern "C" __global__ void name
 #define DEVICE static __device__ __forceinline__
-#define DEVICE_CALLED static __device__ __noinline__
+/* called rather than copied for the time nvcc takes; the hot decoders are copied */
+#define DEVICE_LARGE static __device__ __noinline__
+#define DEVICE_CALLED DEVICE
 #define GLOBAL
 #define LOCAL_POINTER
 #define LOCAL_ARRAY __shared__

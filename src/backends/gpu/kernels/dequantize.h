@@ -88,7 +88,7 @@ DEVICE void look_up_e2(gpu_codes *c, float scale) {
     c->scale = scale;
 }
 
-/* ---- blocks of 32, 64 and 128 ------------------------------------------------------------------------------------- */
+/* ---- blocks of 32, 64 and 128 ---------------------------------------------------------------------------------- */
 
 DEVICE gpu_codes codes_q4_0(GLOBAL const gpu_byte *row, gpu_long i) {
     GLOBAL const gpu_byte *p = row + (i >> 5) * 18;
@@ -179,7 +179,7 @@ DEVICE gpu_codes codes_q1_0(GLOBAL const gpu_byte *row, gpu_long i) {
     return c;
 }
 
-/* ---- super-blocks of 256 ------------------------------------------------------------------------------------------ */
+/* ---- super-blocks of 256 --------------------------------------------------------------------------------------- */
 
 DEVICE gpu_codes codes_q2_K(GLOBAL const gpu_byte *row, gpu_long i) {
     GLOBAL const gpu_byte *p = row + (i >> 8) * 84;
@@ -277,7 +277,7 @@ DEVICE gpu_codes codes_tq2_0(GLOBAL const gpu_byte *row, gpu_long i) {
     return c;
 }
 
-/* ---- any type ----------------------------------------------------------------------------------------------------- */
+/* ---- any type -------------------------------------------------------------------------------------------------- */
 
 /* Codes of values i to i + 7 of a row of a quantized type; i is a multiple of eight. */
 DEVICE gpu_codes codes_at(gpu_int type, GLOBAL const gpu_byte *row, gpu_long i) {
@@ -320,13 +320,17 @@ DEVICE float row_value(gpu_int type, GLOBAL const gpu_byte *row, gpu_long i) {
     return code_value(&c, (gpu_int)(i & 7));
 }
 
+DEVICE_CALLED void quantized_values_8(gpu_int type, GLOBAL const gpu_byte *row, gpu_long i, float *out) {
+    const gpu_codes c = codes_at(type, row, i);
+    for (gpu_int e = 0; e < 8; e++) {
+        out[e] = code_value(&c, e);
+    }
+}
+
 /* Values i to i + 7 of a dense row of n values of these types, zeros from n on; i is a multiple of eight. */
 DEVICE void row_values_8(gpu_int type, GLOBAL const gpu_byte *row, gpu_long i, gpu_long n, float *out) {
     if (is_quantized(type)) {
-        const gpu_codes c = codes_at(type, row, i);
-        for (gpu_int e = 0; e < 8; e++) {
-            out[e] = code_value(&c, e);
-        }
+        quantized_values_8(type, row, i, out);
         return;
     }
     for (gpu_int e = 0; e < 8; e++) {

@@ -12,17 +12,17 @@
 enum { FLASH_STRIDE = GPU_FLASH_WIDTH + 1, FLASH_SCORES = GPU_FLASH_KEYS + 1 };
 enum { FLASH_PIECES = GPU_FLASH_MOST_VALUE / GPU_FLASH_WIDTH };
 
-/* Elements d0 to d0 + GPU_FLASH_WIDTH of keys first to first + n of a head, zeros beyond n and ne[0]. */
-DEVICE_CALLED void stage_rows(LOCAL_POINTER float *stage, GLOBAL gpu_byte *x_memory, const gpu_tensor x, gpu_long first,
-                       gpu_int n, gpu_long head, gpu_long i3, gpu_long d0, gpu_int t) {
+/* Elements d0 to d0 + GPU_FLASH_WIDTH of n keys, zeros beyond n and ne0. */
+DEVICE_LARGE void stage_rows(LOCAL_POINTER float *stage, GLOBAL gpu_byte *row0, gpu_long nb1, gpu_int type,
+                             gpu_long ne0, gpu_int n, gpu_int d0, gpu_int t) {
     for (gpu_int i = t; i < GPU_FLASH_KEYS * GPU_FLASH_WIDTH / 8; i += GPU_FLASH_ITEMS) {
         const gpu_int key = i / (GPU_FLASH_WIDTH / 8), d = i % (GPU_FLASH_WIDTH / 8) * 8;
         float values[8];
         UNROLL for (gpu_int e = 0; e < 8; e++) {
             values[e] = 0.0f;
         }
-        if (key < n && d0 + d < x.ne[0]) {
-            weights_8(x.type, ELEMENT(x, 0, first + key, head, i3), d0 + d, x.ne[0], values);
+        if (key < n && d0 + d < ne0) {
+            weights_8(type, row0 + key * nb1, d0 + d, ne0, values);
         }
         UNROLL for (gpu_int e = 0; e < 8; e++) {
             stage[key * FLASH_STRIDE + d + e] = values[e];
@@ -55,12 +55,131 @@ DEVICE float sum_factor(GLOBAL gpu_byte *sinks_memory, const gpu_tensor sinks, g
     return sum == 0.0f ? 0.0f : shrink / sum;
 }
 
+/* Of a work-item: the scores of key t % 32 for two columns, the sums of elements t % 64, t % 64 + 64.. for four. */
+typedef struct flash_item {
+    gpu_int t, key, pair, lane, four;
+    gpu_long first, head0, i3; /* of the group: its first column, of which heads */
+    gpu_long query[2], head[2];
+    float slope[2], bias[2], z[2], most[2], total[2];
+    float sums[FLASH_PIECES][4];
+} flash_item;
+
+DEVICE void flash_begin(flash_item *w, const gpu_flash *p, gpu_long heads) {
+    const gpu_long place = GROUP_ID(0) / p->blocks;
+    w->t = LOCAL_ID(0);
+    w->key = w->t % GPU_FLASH_KEYS;
+    w->pair = w->t / GPU_FLASH_KEYS * 2;
+    w->lane = w->t % GPU_FLASH_WIDTH;
+    w->four = w->t / GPU_FLASH_WIDTH * 4;
+    w->first = GROUP_ID(0) % p->blocks * GPU_FLASH_COLUMNS;
+    w->head0 = place % (heads / p->group) * p->group;
+    w->i3 = place / (heads / p->group);
+    UNROLL for (gpu_int c = 0; c < 2; c++) {
+        const gpu_long column = w->first + w->pair + c < p->columns ? w->first + w->pair + c : p->columns - 1;
+        w->query[c] = column / p->group;
+        w->head[c] = w->head0 + column % p->group;
+        w->slope[c] = alibi_slope(p->max_bias, w->head[c], heads);
+        w->most[c] = MINUS_INFINITY;
+        w->total[c] = 0.0f;
+    }
+    UNROLL for (gpu_int x = 0; x < FLASH_PIECES; x++) {
+        UNROLL for (gpu_int c = 0; c < 4; c++) {
+            w->sums[x][c] = 0.0f;
+        }
+    }
+}
+
+/* queries[element][column], zeros for columns that there are not. */
+DEVICE void flash_load_queries(LOCAL_POINTER float *queries, const flash_item *w, const gpu_flash *p,
+                               GLOBAL gpu_byte *q_memory, const gpu_tensor q) {
+    for (gpu_int c = 0; c < GPU_FLASH_COLUMNS; c++) {
+        const gpu_long column = w->first + c;
+        for (gpu_int d = w->t; d < (gpu_int)q.ne[0]; d += GPU_FLASH_ITEMS) {
+            queries[d * GPU_FLASH_COLUMNS + c] =
+                column < p->columns ? *(GLOBAL const float *)ELEMENT(q, d, column / p->group,
+                                                                     w->head0 + column % p->group, w->i3)
+                                    : 0.0f;
+        }
+    }
+}
+
+/* scores[column][key] out of the products. */
+DEVICE void flash_store_scores(LOCAL_POINTER float *scores, const flash_item *w, const gpu_flash *p) {
+    UNROLL for (gpu_int c = 0; c < 2; c++) {
+        float score = p->scale * w->z[c];
+        score = p->softcap != 0.0f ? p->softcap * tanh(score) : score;
+        scores[(w->pair + c) * FLASH_SCORES + w->key] =
+            w->bias[c] == MINUS_INFINITY ? MINUS_INFINITY : score + w->bias[c];
+    }
+}
+
+/* The new maximum of a column, which all its work-items find; what was summed before shrinks to it. */
+DEVICE void flash_raise(LOCAL_POINTER const float *scores, LOCAL_POINTER float *shrinks, flash_item *w) {
+    UNROLL for (gpu_int c = 0; c < 2; c++) {
+        float higher = w->most[c];
+        for (gpu_int j = 0; j < GPU_FLASH_KEYS; j++) {
+            higher = fmax(higher, scores[(w->pair + c) * FLASH_SCORES + j]);
+        }
+        const float shrink = higher > w->most[c] ? exp(w->most[c] - higher) : 1.0f;
+        w->total[c] *= shrink;
+        w->most[c] = higher;
+        if (w->key == 0) {
+            shrinks[w->pair + c] = shrink;
+        }
+    }
+}
+
+/* Scores become weights. */
+DEVICE void flash_weigh(LOCAL_POINTER float *scores, const flash_item *w) {
+    UNROLL for (gpu_int c = 0; c < 2; c++) {
+        const gpu_int at = (w->pair + c) * FLASH_SCORES + w->key;
+        scores[at] = scores[at] == MINUS_INFINITY ? 0.0f : exp(scores[at] - w->most[c]);
+    }
+}
+
+/* One piece of the values, n keys of it; a weight of 0 takes no part, whatever the value is. */
+DEVICE void flash_add_values(LOCAL_POINTER const float *stage, LOCAL_POINTER const float *weights,
+                             LOCAL_POINTER const float *shrinks, gpu_int n, const flash_item *w, float *sums) {
+    UNROLL for (gpu_int c = 0; c < 4; c++) {
+        sums[c] *= shrinks[w->four + c];
+    }
+    for (gpu_int j = 0; j < n; j++) {
+        const float value = stage[j * FLASH_STRIDE + w->lane];
+        UNROLL for (gpu_int c = 0; c < 4; c++) {
+            const float weight = weights[(w->four + c) * FLASH_SCORES + j];
+            sums[c] += weight == 0.0f ? 0.0f : weight * value;
+        }
+    }
+}
+
+/* The results of a column, or with several parts its record: ne[0] sums, the maximum and the sum of the weights. */
+DEVICE void flash_store(const flash_item *w, const gpu_flash *p, gpu_int c, float most, float total,
+                        GLOBAL gpu_byte *y_memory, const gpu_tensor y, GLOBAL gpu_byte *sinks_memory,
+                        const gpu_tensor sinks, GLOBAL float *partials) {
+    const gpu_long column = w->first + w->four + c, i1 = w->head0 + column % p->group, i2 = column / p->group;
+    if (column >= p->columns) {
+        return;
+    }
+    const float factor = sum_factor(sinks_memory, sinks, i1, most, total);
+    GLOBAL float *record =
+        partials + (((GROUP_ID(1) * y.ne[3] + w->i3) * y.ne[2] + i2) * y.ne[1] + i1) * (y.ne[0] + 2);
+    UNROLL for (gpu_int x = 0; x < FLASH_PIECES; x++) {
+        const gpu_long d = x * GPU_FLASH_WIDTH + w->lane;
+        if (d < y.ne[0] && p->parts == 1) {
+            *(GLOBAL float *)ELEMENT(y, d, i1, i2, w->i3) = w->sums[x][c] * factor;
+        } else if (d < y.ne[0]) {
+            record[d] = w->sums[x][c];
+        }
+    }
+    if (p->parts > 1 && w->lane == 0) {
+        record[y.ne[0]] = most;
+        record[y.ne[0] + 1] = total;
+    }
+}
+
 /*
  * A group: GPU_FLASH_COLUMNS columns over one part of the keys; groups[0]: column blocks, then groups of heads, then
- * i3; groups[1]: parts.  partials: for each part and each column (query, head, i3 as y has them) ne[0] sums, the
- * maximum and the sum of the weights; not used with one part.
- *
- * Work-item t has the scores of key t % 32 for two columns, and the sums of elements t % 64, t % 64 + 64.. of four.
+ * i3; groups[1]: parts.  partials: with several parts a record for each part and row of y.
  */
 KERNEL(gpu_flash_attn)(OPERAND(y), OPERAND(q), OPERAND(k), OPERAND(v), OPERAND(mask), OPERAND(sinks),
                        GLOBAL float *partials, const gpu_flash p) {
@@ -69,140 +188,67 @@ KERNEL(gpu_flash_attn)(OPERAND(y), OPERAND(q), OPERAND(k), OPERAND(v), OPERAND(m
     LOCAL_ARRAY float scores[GPU_FLASH_COLUMNS * FLASH_SCORES];        /* [column][key] */
     LOCAL_ARRAY float shrinks[GPU_FLASH_COLUMNS], maxima[GPU_FLASH_COLUMNS], totals[GPU_FLASH_COLUMNS];
     LOCAL_ARRAY gpu_int open_keys[1];
-    const gpu_int t = LOCAL_ID(0), key = t % GPU_FLASH_KEYS, pair = t / GPU_FLASH_KEYS * 2;
-    const gpu_int lane = t % GPU_FLASH_WIDTH, four = t / GPU_FLASH_WIDTH * 4;
-    const gpu_long first = GROUP_ID(0) % p.blocks * GPU_FLASH_COLUMNS, place = GROUP_ID(0) / p.blocks;
-    const gpu_long head_groups = q.ne[2] / p.group, head0 = place % head_groups * p.group, i3 = place / head_groups;
-    const gpu_long k_head = head0 / (q.ne[2] / k.ne[2]), v_head = head0 / (q.ne[2] / v.ne[2]);
-    const gpu_long begin = GROUP_ID(1) * p.part;
-    const gpu_long end = begin + p.part < k.ne[1] ? begin + p.part : k.ne[1];
-    float most[2], total[2], slope[2], sums[FLASH_PIECES][4];
-    gpu_long query[2], head[2];
-    UNROLL for (gpu_int c = 0; c < 2; c++) {
-        const gpu_long column = first + pair + c < p.columns ? first + pair + c : p.columns - 1;
-        query[c] = column / p.group;
-        head[c] = head0 + column % p.group;
-        slope[c] = alibi_slope(p.max_bias, head[c], q.ne[2]);
-        most[c] = MINUS_INFINITY;
-        total[c] = 0.0f;
-    }
-    UNROLL for (gpu_int x = 0; x < FLASH_PIECES; x++) {
-        UNROLL for (gpu_int c = 0; c < 4; c++) {
-            sums[x][c] = 0.0f;
-        }
-    }
-    for (gpu_int c = 0; c < GPU_FLASH_COLUMNS; c++) {
-        const gpu_long column = first + c;
-        for (gpu_int d = t; d < (gpu_int)q.ne[0]; d += GPU_FLASH_ITEMS) {
-            queries[d * GPU_FLASH_COLUMNS + c] =
-                column < p.columns
-                    ? *(GLOBAL const float *)ELEMENT(q, d, column / p.group, head0 + column % p.group, i3)
-                    : 0.0f;
-        }
-    }
+    flash_item w;
+    flash_begin(&w, &p, q.ne[2]);
+    flash_load_queries(queries, &w, &p, q_memory, q);
+    const gpu_long begin = GROUP_ID(1) * p.part, end = begin + p.part < k.ne[1] ? begin + p.part : k.ne[1];
     for (gpu_long j0 = begin; j0 < end; j0 += GPU_FLASH_KEYS) {
         const gpu_int n = (gpu_int)(end - j0 < GPU_FLASH_KEYS ? end - j0 : GPU_FLASH_KEYS);
-        float z[2], bias[2];
-        if (t == 0) {
+        if (w.t == 0) {
             open_keys[0] = 0;
         }
         BARRIER();
         UNROLL for (gpu_int c = 0; c < 2; c++) {
-            z[c] = 0.0f;
-            bias[c] = key < n && first + pair + c < p.columns
-                          ? mask_value(mask_memory, mask, slope[c], j0 + key, query[c], head[c], i3)
-                          : MINUS_INFINITY;
-            if (bias[c] != MINUS_INFINITY) {
+            w.z[c] = 0.0f;
+            w.bias[c] = w.key < n && w.first + w.pair + c < p.columns
+                            ? mask_value(mask_memory, mask, w.slope[c], j0 + w.key, w.query[c], w.head[c], w.i3)
+                            : MINUS_INFINITY;
+            if (w.bias[c] != MINUS_INFINITY) {
                 open_keys[0] = 1;
             }
         }
         BARRIER();
-        const gpu_int is_open = open_keys[0];
+        const gpu_int is_open = open_keys[0]; /* a tile that is closed to all columns costs little */
         for (gpu_long d0 = 0; d0 < (is_open ? k.ne[0] : 0); d0 += GPU_FLASH_WIDTH) {
             const gpu_int width = (gpu_int)(k.ne[0] - d0 < GPU_FLASH_WIDTH ? k.ne[0] - d0 : GPU_FLASH_WIDTH);
-            stage_rows(stage, k_memory, k, j0, n, k_head, i3, d0, t);
+            stage_rows(stage, ELEMENT(k, 0, j0, w.head0 / (q.ne[2] / k.ne[2]), w.i3), k.nb[1], k.type, k.ne[0], n,
+                       (gpu_int)d0, w.t);
             BARRIER();
             for (gpu_int d = 0; d < width; d++) {
-                const float x = stage[key * FLASH_STRIDE + d];
-                z[0] += x * queries[(d0 + d) * GPU_FLASH_COLUMNS + pair];
-                z[1] += x * queries[(d0 + d) * GPU_FLASH_COLUMNS + pair + 1];
+                const float x = stage[w.key * FLASH_STRIDE + d];
+                w.z[0] += x * queries[(d0 + d) * GPU_FLASH_COLUMNS + w.pair];
+                w.z[1] += x * queries[(d0 + d) * GPU_FLASH_COLUMNS + w.pair + 1];
             }
             BARRIER();
         }
-        UNROLL for (gpu_int c = 0; c < 2; c++) {
-            float score = p.scale * z[c];
-            score = p.softcap != 0.0f ? p.softcap * tanh(score) : score;
-            scores[(pair + c) * FLASH_SCORES + key] = bias[c] == MINUS_INFINITY ? bias[c] : score + bias[c];
-        }
+        flash_store_scores(scores, &w, &p);
         BARRIER();
-        UNROLL for (gpu_int c = 0; c < 2; c++) { /* all work-items of a column find the same maximum */
-            float higher = most[c];
-            for (gpu_int j = 0; j < GPU_FLASH_KEYS; j++) {
-                higher = fmax(higher, scores[(pair + c) * FLASH_SCORES + j]);
-            }
-            const float shrink = higher > most[c] ? exp(most[c] - higher) : 1.0f;
-            total[c] *= shrink;
-            most[c] = higher;
-            if (key == 0) {
-                shrinks[pair + c] = shrink;
-            }
-        }
+        flash_raise(scores, shrinks, &w);
         BARRIER();
-        UNROLL for (gpu_int c = 0; c < 2; c++) {
-            const gpu_int at = (pair + c) * FLASH_SCORES + key;
-            scores[at] = scores[at] == MINUS_INFINITY ? 0.0f : exp(scores[at] - most[c]);
-        }
+        flash_weigh(scores, &w);
         BARRIER();
         UNROLL for (gpu_int c = 0; c < 2; c++) {
             for (gpu_int j = 0; j < GPU_FLASH_KEYS; j++) {
-                total[c] += scores[(pair + c) * FLASH_SCORES + j];
+                w.total[c] += scores[(w.pair + c) * FLASH_SCORES + j];
             }
         }
         UNROLL_LARGE for (gpu_int x = 0; x < FLASH_PIECES; x++) {
             if (is_open && x * GPU_FLASH_WIDTH < v.ne[0]) {
-                stage_rows(stage, v_memory, v, j0, n, v_head, i3, x * GPU_FLASH_WIDTH, t);
+                stage_rows(stage, ELEMENT(v, 0, j0, w.head0 / (q.ne[2] / v.ne[2]), w.i3), v.nb[1], v.type, v.ne[0], n,
+                           x * GPU_FLASH_WIDTH, w.t);
                 BARRIER();
-                UNROLL for (gpu_int c = 0; c < 4; c++) {
-                    sums[x][c] *= shrinks[four + c];
-                }
-                for (gpu_int j = 0; j < n; j++) {
-                    const float value = stage[j * FLASH_STRIDE + lane];
-                    UNROLL for (gpu_int c = 0; c < 4; c++) {
-                        const float weight = scores[(four + c) * FLASH_SCORES + j];
-                        sums[x][c] += weight == 0.0f ? 0.0f : weight * value;
-                    }
-                }
+                flash_add_values(stage, scores, shrinks, n, &w, w.sums[x]);
                 BARRIER();
             }
         }
     }
-    UNROLL for (gpu_int c = 0; c < 2; c++) {
-        if (key == 0) {
-            maxima[pair + c] = most[c];
-            totals[pair + c] = total[c];
-        }
+    if (w.key == 0) {
+        maxima[w.pair] = w.most[0], maxima[w.pair + 1] = w.most[1];
+        totals[w.pair] = w.total[0], totals[w.pair + 1] = w.total[1];
     }
     BARRIER();
-    for (gpu_int c = 0; c < 4; c++) {
-        const gpu_long column = first + four + c;
-        if (column < p.columns) {
-            const gpu_long i1 = head0 + column % p.group, i2 = column / p.group;
-            const gpu_long record = ((GROUP_ID(1) * y.ne[3] + i3) * y.ne[2] + i2) * y.ne[1] + i1;
-            GLOBAL float *out = partials + record * (y.ne[0] + 2);
-            const float factor = sum_factor(sinks_memory, sinks, i1, maxima[four + c], totals[four + c]);
-            UNROLL for (gpu_int x = 0; x < FLASH_PIECES; x++) {
-                const gpu_long d = x * GPU_FLASH_WIDTH + lane;
-                if (d < y.ne[0] && p.parts == 1) {
-                    *(GLOBAL float *)ELEMENT(y, d, i1, i2, i3) = sums[x][c] * factor;
-                } else if (d < y.ne[0]) {
-                    out[d] = sums[x][c];
-                }
-            }
-            if (p.parts > 1 && lane == 0) {
-                out[y.ne[0]] = maxima[four + c];
-                out[y.ne[0] + 1] = totals[four + c];
-            }
-        }
+    UNROLL for (gpu_int c = 0; c < 4; c++) {
+        flash_store(&w, &p, c, maxima[w.four + c], totals[w.four + c], y_memory, y, sinks_memory, sinks, partials);
     }
 }
 

@@ -117,7 +117,8 @@ KERNEL(gpu_mul_mat_tiles)(OPERAND(y), OPERAND(a), OPERAND(b), GLOBAL const gpu_i
 KERNEL(gpu_out_prod)(OPERAND(y), OPERAND(a), OPERAND(b)) {
     LOCAL_ARRAY float4 rows[GPU_TILE_K * GPU_TILE / 4];
     LOCAL_ARRAY float4 columns[GPU_TILE_K * GPU_TILE / 4];
-    const gpu_long row_blocks = (y.ne[0] + GPU_TILE - 1) / GPU_TILE, column_blocks = (y.ne[1] + GPU_TILE - 1) / GPU_TILE;
+    const gpu_long row_blocks = (y.ne[0] + GPU_TILE - 1) / GPU_TILE;
+    const gpu_long column_blocks = (y.ne[1] + GPU_TILE - 1) / GPU_TILE;
     const gpu_long row0 = GROUP_ID(0) % row_blocks * GPU_TILE, place = GROUP_ID(0) / row_blocks, k = a.ne[1];
     const gpu_long column0 = place % column_blocks * GPU_TILE, plane = place / column_blocks;
     const gpu_long i2 = plane % y.ne[2], i3 = plane / y.ne[2];

@@ -5,8 +5,11 @@
  * Neither cl_khr_fp16 nor cl_khr_fp64 is needed: halves are loaded and stored by functions that the core language has.
  */
 #define KERNEL(name) __kernel void name
-#define DEVICE static inline
-#define DEVICE_CALLED static __attribute__((noinline)) /* large, and called from several places */
+#define DEVICE static inline __attribute__((always_inline))
+/* PoCL loses what a function that is not inlined does with local memory and structs; long code is called only where it
+ * has neither, because kernels are built while the user waits. */
+#define DEVICE_LARGE DEVICE
+#define DEVICE_CALLED static __attribute__((noinline))
 #define GLOBAL __global
 #define LOCAL_POINTER __local             /* of a pointer to local memory */
 #define LOCAL_ARRAY __local               /* of an array in local memory; at the outermost level of a kernel */
