@@ -49,7 +49,7 @@ static sr_status prepare_answers(sr_sched *sched, const sr_graph *graph, sr_erro
     }
     const size_t n = (size_t)graph->n_classes * (size_t)sched->n_backends;
     sched->answers_uid = 0;
-    if (!SR__GROW(sched, supports, n) || !SR__GROW(sched, offloads, n)) {
+    if (!SR__GROW(sched, supports, n + 1) || !SR__GROW(sched, offloads, n + 1)) { /* a graph may be empty */
         return sr__fail_memory(err);
     }
     memset(sched->supports, 0, n);
