@@ -207,7 +207,7 @@ static sr_status plan_node(plan *p, int32_t id, int buffer_id) {
 sr_status sr__plan_graph(sr_graph_allocator *allocator, const sr_graph_view *view, const int16_t *node_ids,
                          const int16_t *leaf_ids, sr_error *err) {
     const size_t n_ids = (size_t)view->graph->n_tensors + (size_t)view->n_extra;
-    if (!sr__grow(&allocator->state, &allocator->state_cap, n_ids, sizeof(sr__plan_state))) {
+    if (!sr__grow(&allocator->state, &allocator->state_cap, n_ids + 1, sizeof(sr__plan_state))) {
         return sr__fail_memory(err);
     }
     memset(allocator->state, 0, n_ids * sizeof(sr__plan_state));

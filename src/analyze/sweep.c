@@ -86,7 +86,9 @@ static sr_status take_machine(sr_sweep *sweep, const sr_machine *machine, sr_err
     sweep->backends = names ? copy_texts(names, n) : NULL;
     sr__free(names);
     if (!sweep->capacity || !sweep->backends) {
+        free_texts(sweep->backends, n);
         sr__free(sweep->capacity);
+        sweep->backends = NULL;
         sweep->capacity = NULL;
         return sr__fail_memory(err);
     }

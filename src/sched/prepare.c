@@ -49,7 +49,7 @@ static sr_status prepare_answers(sr_sched *sched, const sr_graph *graph, sr_erro
     }
     const size_t n = (size_t)graph->n_classes * (size_t)sched->n_backends;
     sched->answers_uid = 0;
-    if (!SR__GROW(sched, supports, n + 1) || !SR__GROW(sched, offloads, n + 1)) { /* a graph may be empty */
+    if (!SR__GROW(sched, supports, n + 1) || !SR__GROW(sched, offloads, n + 1)) {
         return sr__fail_memory(err);
     }
     memset(sched->supports, 0, n);
@@ -110,7 +110,8 @@ sr_status sr__sched_prepare(sr_sched *sched, const sr_graph *graph, sr_error *er
     sched->n_splits = 0;
     sched->n_inputs = 0;
     sched->n_graph_inputs = 0;
-    if (!SR__GROW(sched, hot, n) || !SR__GROW(sched, backend_of, n) || !SR__GROW(sched, cause_of, n) ||
+    /* readers of an empty graph's arrays still get some */
+    if (!SR__GROW(sched, hot, n) || !SR__GROW(sched, backend_of, n + 1) || !SR__GROW(sched, cause_of, n + 1) ||
         !SR__GROW(sched, group_of, n) || !SR__GROW(sched, srcs, graph->n_srcs) ||
         (sched->params.record_decisions && !SR__GROW(sched, decisions, n))) {
         return sr__fail_memory(err);
