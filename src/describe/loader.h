@@ -218,6 +218,9 @@ sr_status sr__no_repeats(sr__loader *ld, const cJSON *json, const sr__at *at);
 
 /* {expressions} replaced inside a repeat; lives until the item is done, or as long as the tree. */
 sr_status sr__string(sr__loader *ld, const cJSON *json, const sr__at *at, const char **out);
+/* A string that is one of n names: its place among them.  "unknown WHAT 'text'" where it is none. */
+sr_status sr__one_of(sr__loader *ld, const cJSON *json, const sr__at *at, const char *what, const char *const *names,
+                     int n, int *out_place);
 /* The same, kept by the description. */
 sr_status sr__kept_string(sr__loader *ld, const cJSON *json, const sr__at *at, const char **out);
 sr_status sr__keep(sr__loader *ld, const char *text, const char **out);

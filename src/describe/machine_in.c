@@ -45,17 +45,9 @@ done:
 
 static sr_status load_device_type(sr__loader *ld, const cJSON *json, const sr__at *at, sr_device_type *out) {
     static const char *const names[] = {"cpu", "gpu", "igpu", "accel"};
-    const char *text;
-    sr_status status;
-    SR_TRY(sr__string(ld, json, at, &text));
-    for (int i = 0; i < SR_COUNT(names); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out = (sr_device_type)i;
-            return SR_OK;
-        }
-    }
-    SR_TRY(sr__unknown(ld, at, "device type", text, names, SR_COUNT(names)));
-done:
+    int place = 0;
+    const sr_status status = sr__one_of(ld, json, at, "device type", names, SR_COUNT(names), &place);
+    *out = (sr_device_type)place;
     return status;
 }
 

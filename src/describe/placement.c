@@ -106,17 +106,9 @@ done:
 
 static sr_status load_usage(sr__loader *ld, const cJSON *json, const sr__at *at, sr_usage *out) {
     static const char *const names[] = {"any", "weights", "compute"};
-    const char *text;
-    sr_status status;
-    SR_TRY(sr__string(ld, json, at, &text));
-    for (int i = 0; i < SR_COUNT(names); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out = (sr_usage)i;
-            return SR_OK;
-        }
-    }
-    SR_TRY(sr__unknown(ld, at, "usage", text, names, SR_COUNT(names)));
-done:
+    int place = 0;
+    const sr_status status = sr__one_of(ld, json, at, "usage", names, SR_COUNT(names), &place);
+    *out = (sr_usage)place;
     return status;
 }
 

@@ -144,6 +144,22 @@ sr_status sr__string(sr__loader *ld, const cJSON *json, const sr__at *at, const 
     return SR_OK;
 }
 
+sr_status sr__one_of(sr__loader *ld, const cJSON *json, const sr__at *at, const char *what, const char *const *names,
+                     int n, int *out_place) {
+    const char *text;
+    sr_status status;
+    SR_TRY(sr__string(ld, json, at, &text));
+    for (int i = 0; i < n; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out_place = i;
+            return SR_OK;
+        }
+    }
+    status = sr__unknown(ld, at, what, text, names, n);
+done:
+    return status;
+}
+
 sr_status sr__keep(sr__loader *ld, const char *text, const char **out) {
     *out = sr__arena_strdup(&ld->d->arena, text);
     return *out ? SR_OK : sr__no_memory(ld);
