@@ -8,19 +8,6 @@
 enum { MOST_NAME_WIDTH = 32, MOST_SHOWN_OWNERS = 6 };
 
 /* "3 mm-1" of a node, the name of a copy, "start", "end". */
-static void put_position(sr__str *s, const sr_layout *layout, int32_t position) {
-    char name[SR_MAX_NAME + 1];
-    if (position < 0 || position >= layout->view.n_nodes) {
-        sr__str_puts(s, position < 0 ? "start" : "end");
-        return;
-    }
-    const int32_t id = layout->view.nodes[position];
-    if (id < layout->graph->n_tensors && layout->graph->tensors[id].node >= 0) {
-        sr__str_printf(s, "%d ", (int)layout->graph->tensors[id].node);
-    }
-    sr__put_name(s, sr__id_name(layout, id, name));
-}
-
 static void put_share(sr__str *s, size_t part, size_t whole) {
     sr__str_printf(s, " (%.0f%%)", whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
 }
@@ -92,7 +79,7 @@ static void put_totals(sr__text *text, const sr_memory_buffer *buffer) {
     const int32_t at = buffer->peak;
     const bool is_node = at >= 0 && at < layout->view.n_nodes && layout->view.nodes[at] < layout->graph->n_tensors;
     sr__str_puts(s, is_node ? " at node " : " at ");
-    put_position(s, layout, at);
+    sr__put_moment(s, layout, at, "");
     sr__str_puts(s, "   fragmentation ");
     sr__put_bytes(s, buffer->gaps);
     put_share(s, buffer->gaps, buffer->used);
@@ -112,7 +99,7 @@ typedef struct widths { int name, from, to; } widths;
 
 static int position_width(sr__text *text, int32_t position) {
     sr__str s = {0};
-    put_position(&s, text->layout, position);
+    sr__put_moment(&s, text->layout, position, "");
     const int width = sr__name_width(sr__str_text(&s));
     text->out->text.failed |= s.failed;
     sr__str_free(&s);
@@ -135,7 +122,7 @@ static widths measure(sr__text *text, const sr_memory_buffer *buffer) {
 
 static void put_position_column(sr__str *s, const sr_layout *layout, int32_t position, int width) {
     const size_t start = s->length;
-    put_position(s, layout, position);
+    sr__put_moment(s, layout, position, "");
     int columns = 0;
     for (size_t i = start; i < s->length; i++) {
         columns += ((unsigned char)s->data[i] & 0xC0) != 0x80;

@@ -42,19 +42,6 @@ static void put_label(sr__str *s, double x, double y, const char *anchor, int si
     sr__str_puts(s, "</text>\n");
 }
 
-static void put_position(sr__str *s, const sr_layout *layout, int32_t position) {
-    char name[SR_MAX_NAME + 1];
-    if (position < 0 || position >= layout->view.n_nodes) {
-        sr__str_puts(s, position < 0 ? "start" : "end");
-        return;
-    }
-    const int32_t id = layout->view.nodes[position];
-    if (id < layout->graph->n_tensors && layout->graph->tensors[id].node >= 0) {
-        sr__str_printf(s, "node %d ", (int)layout->graph->tensors[id].node);
-    }
-    sr__str_puts(s, sr__id_name(layout, id, name));
-}
-
 /* ---- a panel --------------------------------------------------------------------------------------------------- */
 
 static size_t extent_of(const sr_memory_chunk *chunk) { return chunk->held > chunk->used ? chunk->held : chunk->used; }
@@ -81,7 +68,7 @@ static void put_title(const panel *p) {
         sr__str_puts(&title, "; at most ");
         sr__put_bytes(&title, p->buffer->most_live);
         sr__str_puts(&title, " at once, at ");
-        put_position(&title, p->layout, p->buffer->peak);
+        sr__put_moment(&title, p->layout, p->buffer->peak, "node ");
     }
     put_label(p->s, LEFT, p->top - 10, "start", 13, sr__str_text(&title));
     p->s->failed |= title.failed;
@@ -127,9 +114,9 @@ static void put_block_title(const panel *p, const sr_memory_block *block) {
     char name[SR_MAX_NAME + 1];
     sr__str_printf(&title, "%s\n%zu bytes at %zu\nfrom ", sr__id_name(p->layout, block->id, name), block->size,
                    block->offset);
-    put_position(&title, p->layout, block->first);
+    sr__put_moment(&title, p->layout, block->first, "node ");
     sr__str_puts(&title, " to ");
-    put_position(&title, p->layout, block->last);
+    sr__put_moment(&title, p->layout, block->last, "node ");
     if (block->in_place_of >= 0) {
         sr__str_printf(&title, "\nin place of %s", sr__id_name(p->layout, block->in_place_of, name));
     }

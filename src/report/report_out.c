@@ -167,6 +167,19 @@ const char *sr__id_name(const sr_layout *layout, int32_t id, char name[SR_MAX_NA
     return name[0] != '\0' || id >= layout->graph->n_tensors ? name : layout->graph->tensors[id].id;
 }
 
+void sr__put_moment(sr__str *s, const sr_layout *layout, int32_t position, const char *noun) {
+    char name[SR_MAX_NAME + 1];
+    if (position < 0 || position >= layout->view.n_nodes) {
+        sr__str_puts(s, position < 0 ? "start" : "end");
+        return;
+    }
+    const int32_t id = layout->view.nodes[position];
+    if (id < layout->graph->n_tensors && layout->graph->tensors[id].node >= 0) {
+        sr__str_printf(s, "%s%d ", noun, (int)layout->graph->tensors[id].node);
+    }
+    sr__put_name(s, sr__id_name(layout, id, name));
+}
+
 const sr_buffer *sr__buffer_of(const sr_graph *graph, const sr_tensor *tensor) {
     return tensor->view_src >= 0 ? graph->tensors[tensor->view_src].buffer : tensor->buffer;
 }

@@ -63,6 +63,9 @@ void sr__put_time(sr__str *s, uint64_t nanoseconds);
 void sr__put_wrapped(sr__str *s, const char *text, int column, int indent, int width);
 /* Name of a view id, the tensor's own id where that is empty; written into `name` or borrowed. */
 const char *sr__id_name(const sr_layout *layout, int32_t id, char name[SR_MAX_NAME + 1]);
+/* The node at a position of the view: its number, behind `noun`, and its name; "start" before the first, "end" behind
+ * the last. */
+void sr__put_moment(sr__str *s, const sr_layout *layout, int32_t position, const char *noun);
 /* "f32 [64 x 8]" */
 void sr__put_shape(sr__str *s, const sr_tensor *t);
 /* The buffer a tensor is pre-allocated in, its root's for a view, or NULL. */
