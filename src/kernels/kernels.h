@@ -59,7 +59,7 @@ const char *sr__kernel_refuse_node(const sr_graph_view *view, const sr_tensor *n
 /* The same of any tensor; NULL also where there is nothing to compute. */
 const char *sr__kernel_refuse(const sr_graph_view *view, int32_t tensor);
 
-/* ---- the team ----------------------------------------------------------------------------------------------------- */
+/* ---- the team ---------------------------------------------------------------------------------------------------- */
 
 typedef struct sr__pool sr__pool;
 
@@ -74,7 +74,7 @@ void sr__pool_free(sr__pool *pool);
  * ends the run with SR_UNREACHABLE).  Nodes without the COMPUTE flag, views and empty results are passed over.
  * SR_COMPUTE, SR_ABORTED, with details node, op.
  */
-sr_status sr__pool_compute(sr__pool *pool, const sr_graph_view *view, char *(*resolve)(void *user, const sr_storage *storage),
-                           void *user, sr_error *err);
+sr_status sr__pool_compute(sr__pool *pool, const sr_graph_view *view,
+                           char *(*resolve)(void *user, const sr_storage *storage), void *user, sr_error *err);
 
 #endif
