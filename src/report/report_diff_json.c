@@ -4,6 +4,7 @@
  * Layer: report.  The keys are those of docs/schema/diff.schema.json.  Lists are whole: nothing is folded.
  */
 #include "report/report_diff.h"
+#include "report/report_json.h"
 
 typedef struct writer {
     sr__out out;
@@ -21,15 +22,6 @@ static void writer_init(writer *w, sr_sink *sink) {
 static sr_status writer_end(writer *w, sr_error *err) {
     sr__json_free(&w->json);
     return sr__out_end(&w->out, err);
-}
-
-/* The writer as it stood when the array "runs" was opened; has_runs: something stands in the array. */
-static void enter_runs(writer *w, bool has_runs) {
-    sr__json_object(&w->json);
-    sr__json_key(&w->json, "runs");
-    sr__json_array(&w->json);
-    sr__str_clear(&w->out.text);
-    w->json.need_comma = has_runs;
 }
 
 /* {"a": 3, "b": 5} */
@@ -67,7 +59,7 @@ sr_status sr_report_diff_json_begin(const sr_diff_head *head, sr_sink *sink, sr_
 sr_status sr_report_diff_json_end(sr_sink *sink, sr_error *err) {
     writer w;
     writer_init(&w, sink);
-    enter_runs(&w, true);
+    sr__json_enter_runs(&w.json, true);
     sr__json_end_array(&w.json);
     sr__json_end_object(&w.json);
     sr__str_puts(&w.out.text, "\n");
@@ -354,7 +346,7 @@ sr_status sr_report_diff_json_run(const sr_diff_result *result, bool first, sr_s
     writer w;
     sr_status status = SR_OK;
     writer_init(&w, sink);
-    enter_runs(&w, !first);
+    sr__json_enter_runs(&w.json, !first);
     sr__json_object(&w.json);
     sr__json_put_int(&w.json, "index", (result->run_a != NULL ? result->run_a : result->run_b)->index);
     sr__json_put_bool(&w.json, "differs", result->diff == NULL || result->diff->differs);

@@ -8,6 +8,8 @@
 
 #include "report/report_diff_text.h"
 
+enum { MOST_REASONS = 4 };
+
 /* ---- head ------------------------------------------------------------------------------------------------------- */
 
 static void put_side(sr__str *s, const sr_report_options *options, const char *letter, const char *label) {
@@ -324,6 +326,17 @@ static void put_reason(const sr__diff_text *text, const sr_diff_reason *reason) 
     put_reason_side(text, false, reason);
 }
 
+static void put_reasons(const sr__diff_text *text) {
+    const int n = text->diff->n_reasons;
+    const int shown = text->options->verbose || n <= MOST_REASONS ? n : MOST_REASONS;
+    for (int i = 0; i < shown; i++) {
+        put_reason(text, &text->diff->reasons[i]);
+    }
+    if (shown < n) {
+        sr__str_printf(&text->out->text, "    and %d more ways that nodes went (see --all)\n", n - shown);
+    }
+}
+
 /* ---- a run ------------------------------------------------------------------------------------------------------ */
 
 static void put_failure(sr__str *s, const char *letter, const sr_error *error, const sr_report_options *options) {
@@ -359,9 +372,7 @@ static sr_status put_comparison(const sr_diff_result *result, const sr_report_op
         put_totals(&text);
         put_backends(&text);
         put_flows(&text);
-        for (int i = 0; i < result->diff->n_reasons; i++) {
-            put_reason(&text, &result->diff->reasons[i]);
-        }
+        put_reasons(&text);
         status = sr__diff_text_lists(&text, err);
     }
     sr__diff_facts_free(&facts);

@@ -21,13 +21,12 @@ static sr_status writer_end(writer *w, sr_error *err) {
     return sr__out_end(&w->out, err);
 }
 
-/* The writer as it stood when the array "runs" was opened; has_runs: something stands in the array. */
-static void enter_runs(writer *w, bool has_runs) {
-    sr__json_object(&w->json);
-    sr__json_key(&w->json, "runs");
-    sr__json_array(&w->json);
-    sr__str_clear(&w->out.text);
-    w->json.need_comma = has_runs;
+void sr__json_enter_runs(sr__json *json, bool has_runs) {
+    sr__json_object(json);
+    sr__json_key(json, "runs");
+    sr__json_array(json);
+    sr__str_clear(json->out);
+    json->need_comma = has_runs;
 }
 
 /* ---- begin and end --------------------------------------------------------------------------------------------- */
@@ -83,7 +82,7 @@ sr_status sr_report_json_end(const sr_realloc_history *history, bool lines, sr_s
     writer w;
     writer_init(&w, sink, lines);
     if (!lines) {
-        enter_runs(&w, true);
+        sr__json_enter_runs(&w.json, true);
         sr__json_end_array(&w.json);
     }
     const sr_status status = put_reallocations(&w, history, lines, err);
@@ -408,7 +407,7 @@ sr_status sr_report_json_run(const sr_run_result *result, bool lines, bool first
     writer w;
     writer_init(&w, sink, lines);
     if (!lines) {
-        enter_runs(&w, !first);
+        sr__json_enter_runs(&w.json, !first);
     }
     const sr_status status = put_run(&w, result, lines, err);
     if (lines) {
@@ -425,7 +424,7 @@ sr_status sr_report_json_compare(const sr_compare_result *result, bool lines, bo
     writer w;
     writer_init(&w, sink, lines);
     if (!lines) {
-        enter_runs(&w, !first);
+        sr__json_enter_runs(&w.json, !first);
     }
     put_head(&w.json, result->run, differs ? SR_DIFFERS : error->status, error, lines);
     sr__json_compare(&w.json, &w.out, result);

@@ -8,6 +8,9 @@
 
 #include "report/report_facts.h"
 
+/* A writer with an empty text as it stood when the array "runs" of the outer object was opened; has_runs: something
+ * stands in the array. */
+void sr__json_enter_runs(sr__json *json, bool has_runs);
 /* The keys that only an execution gives: outputs, trace_summary, values. */
 sr_status sr__json_executed(sr__json *json, sr__out *out, const sr_run_result *result, sr_error *err);
 /* The key "findings", where they were looked for. */
