@@ -292,7 +292,7 @@ static void put_reason_side(const sr__diff_text *text, bool is_a, const sr_diff_
     sr__put_diff_backend(text, is_a, backend);
     sr__str_puts(s, " ");
     sr__put_diff_cause(&words, layout, is_a ? &text->facts->a : &text->facts->b, is_a ? root->a : root->b);
-    if (why_not != NULL) {
+    if (why_not != NULL && strstr(sr__str_text(&words), why_not) == NULL) { /* 3.best tells of refusals itself */
         const char *name = sr__backend_name(is_a ? text->diff->b : text->diff->a, other);
         const bool says = strncmp(why_not, name, strlen(name)) == 0; /* "CPU does not accept ..." */
         sr__str_puts(&words, says ? "; " : "; not ");
