@@ -188,7 +188,7 @@ html: $(BUILD)/sched-run $(HTML_TESTS) ## run the tests of the page, in Chromium
 	@for t in $(HTML_TESTS); do SCHED_RUN=$(BUILD)/sched-run $$t || exit 1; done
 
 # Pages whose commands are run, and what they print compared.
-RUN_PAGES := docs/teaching.md
+RUN_PAGES := docs/teaching.md docs/estimating.md
 
 .PHONY: docs
 docs: $(BUILD)/sched-run ## run the commands that pages show

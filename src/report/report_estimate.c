@@ -62,15 +62,17 @@ static sr_status put_path(sr__text *text, const sr_estimate *e, sr_error *err) {
         shares[i] = (share){i / 2, i % 2 == 1, i % 2 == 1 ? lane->copying : lane->computing};
     }
     qsort(shares, (size_t)n, sizeof(*shares), compare_shares);
-    sr__str_puts(s, "    critical path  ");
+    sr__str words = {0};
     for (int i = 0; i < n && i < MOST_PATH && shares[i].time > 0; i++) {
-        sr__str_puts(s, i > 0 ? ", " : "");
-        sr__put_name(s, lane_name(text->layout, shares[i].lane));
-        sr__str_printf(s, " %s ", shares[i].copies ? "copies" : "computes");
-        sr__put_time(s, shares[i].time);
-        sr__str_printf(s, " (%.0f%%)", percent(shares[i].time, e->total));
+        sr__str_printf(&words, "%s%s %s ", i > 0 ? ", " : "", lane_name(text->layout, shares[i].lane),
+                       shares[i].copies ? "copies" : "computes");
+        sr__put_time(&words, shares[i].time);
+        sr__str_printf(&words, " (%.0f%%)", percent(shares[i].time, e->total));
     }
-    sr__str_puts(s, "\n");
+    sr__str_puts(s, "    critical path  ");
+    sr__put_wrapped(s, sr__str_text(&words), 19, 19, sr__text_width(text->options));
+    s->failed |= words.failed;
+    sr__str_free(&words);
     sr__free(shares);
     return SR_OK;
 }

@@ -1,8 +1,8 @@
 /*
  * sim_pace.c - a simulated device that takes its time: as long for an op or a copy as its figures say.
  *
- * Layer: backends.  Answers to nothing in the reference.  The work itself is done at once and the rest of the time slept
- * away, so that results are what they are without it, and whoever waits for the device waits as long as for a real one.
+ * Layer: backends.  Answers to nothing in the reference.  The work itself is done at once and the rest of the time
+ * slept away, so that results are what they are without it, and whoever waits for the device waits as for a real one.
  */
 #include <time.h>
 
