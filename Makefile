@@ -68,6 +68,7 @@ lib: $(BUILD)/libsched_run.a $(BUILD)/libsched_run.so ## build the libraries alo
 $(BUILD)/src/kernels/%.o: EXTRA_CFLAGS = $(if $(findstring -O2,$(CFLAGS)),-O3)
 $(BUILD)/src/graph/%.o: EXTRA_CFLAGS = -ffp-contract=off
 
+comma := ,
 # V=1 shows whole commands.
 ifneq ($(V),1)
 Q = @echo "  $(1)  $@";
@@ -128,17 +129,6 @@ $(BUILD)/sched-record: $(RECORD_TOOL:%.c=$(BUILD)/%.o) $(BUILD)/libsched_record.
 $(BUILD)/tests/unit/% $(BUILD)/tests/conformance/%: TEST_OBJS = $(SUPPORT_OBJS)
 $(BUILD)/tests/property/%: TEST_OBJS = $(SUPPORT_OBJS) $(PROPERTY_OBJS)
 
-$(TEST_BINS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJS) $(PROPERTY_OBJS) $(BUILD)/libsched_run.a
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJS) $(BUILD)/libsched_run.a $(CMOCKA_LIBS) $(LIBS)
-
-# The page in a browser; `shoot` takes pictures of pages to look at.
-$(HTML_TESTS) $(BUILD)/tests/html/shoot: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/html/browser.o \
-  $(BUILD)/tests/support/json_schema.o
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
-
-$(BUILD)/tests/%.o: CPPFLAGS += -Itests
-$(BUILD)/bench/%.o: CPPFLAGS += -Itests
-
 # What the recorder is tried on: a small ggml of the tests' own, right and wrong, linked, built in and loaded.
 FAKE := $(BUILD)/tests/record
 FAKE_GGML := $(foreach k,0 1 2 3,$(FAKE)/ggml$(k)/libggml-base.so)
@@ -161,6 +151,23 @@ $(FAKE)/fake_host: tests/record/fake_host.c
 $(FAKE)/llama_driver: tests/record/llama_driver.c
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(FAKE_CFLAGS) -rdynamic -o $@ $^
+
+# The recorder as part of a program, before the small ggml that it stands in for.
+RECORD_TEST := $(RECORD_SRCS:%.c=$(BUILD)/%.o) $(FAKE)/ggml0/libggml-base.so
+$(BUILD)/tests/unit/test_record: $(RECORD_TEST)
+$(BUILD)/tests/unit/test_record: TEST_OBJS = $(RECORD_TEST) -Wl,-rpath,$(abspath $(FAKE)/ggml0) \
+  $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf)
+
+$(TEST_BINS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJS) $(PROPERTY_OBJS) $(BUILD)/libsched_run.a
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJS) $(BUILD)/libsched_run.a $(CMOCKA_LIBS) $(LIBS)
+
+# The page in a browser; `shoot` takes pictures of pages to look at.
+$(HTML_TESTS) $(BUILD)/tests/html/shoot: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/html/browser.o \
+  $(BUILD)/tests/support/json_schema.o
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
+
+$(BUILD)/tests/%.o: CPPFLAGS += -Itests
+$(BUILD)/bench/%.o: CPPFLAGS += -Itests
 
 .PHONY: record
 record: all $(FAKE_ALL) ## run the tests of the recorder

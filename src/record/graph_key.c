@@ -171,7 +171,7 @@ bool graph_key_of(recording *r, const graph_items *g, const int *assigned, graph
     return true;
 }
 
-graph_key graph_key_of_text(const text *t) {
+graph_key graph_key_of_text(const json_text *t) {
     graph_key key = {UINT64_C(0xA4093822299F31D0), t->length};
     mix_bytes(&key, t->data, t->length);
     return key;

@@ -13,9 +13,9 @@ typedef struct writer {
     const abi_functions *f;
     const graph_items *g;
     const int *assigned;
-    text *out;
+    json_text *out;
     data_places *places;
-    text scratch;
+    json_text scratch;
 } writer;
 
 static bool is_node(const writer *w, int i) {
@@ -271,7 +271,7 @@ static bool write_node(writer *w, int i) {
     return !w->out->failed;
 }
 
-bool graph_write(recording *r, const graph_items *g, const int *assigned, text *out, data_places *places,
+bool graph_write(recording *r, const graph_items *g, const int *assigned, json_text *out, data_places *places,
                  const char **out_why) {
     writer w = {.r = r, .f = &r->lib->f, .g = g, .assigned = assigned, .out = out, .places = places};
     *out_why = NULL;
@@ -298,7 +298,7 @@ bool graph_write(recording *r, const graph_items *g, const int *assigned, text *
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
-bool graph_write_data(const recording *r, const text *graph, const data_places *places, text *out) {
+bool graph_write_data(const recording *r, const json_text *graph, const data_places *places, json_text *out) {
     const abi_functions *f = &r->lib->f;
     size_t from = 0;
     for (int i = 0; i < places->n; i++) {

@@ -120,7 +120,7 @@ typedef struct call {
     recording *r; /* NULL where nothing is to be noted */
     int run;
     bool nested, captures, gone, ended;
-    text printed;
+    json_text printed;
 } call;
 
 static _Thread_local call *current;

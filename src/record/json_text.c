@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void text_clear(text *t) {
+void text_clear(json_text *t) {
     free(t->data);
-    *t = (text){0};
+    *t = (json_text){0};
 }
 
-void text_empty(text *t) {
+void text_empty(json_text *t) {
     t->length = 0;
     t->failed = false;
 }
 
-static bool reserve(text *t, size_t n) {
+static bool reserve(json_text *t, size_t n) {
     if (t->failed) {
         return false;
     }
@@ -38,18 +38,18 @@ static bool reserve(text *t, size_t n) {
     return true;
 }
 
-void text_put(text *t, const void *bytes, size_t n) {
+void text_put(json_text *t, const void *bytes, size_t n) {
     if (n > 0 && reserve(t, n)) {
         memcpy(t->data + t->length, bytes, n);
         t->length += n;
     }
 }
 
-void text_puts(text *t, const char *s) {
+void text_puts(json_text *t, const char *s) {
     text_put(t, s, strlen(s));
 }
 
-void text_printf(text *t, const char *format, ...) {
+void text_printf(json_text *t, const char *format, ...) {
     char small[256];
     va_list arguments;
     va_start(arguments, format);
@@ -68,7 +68,7 @@ void text_printf(text *t, const char *format, ...) {
 }
 
 /* Numbers are most of a recording, so that they do not go through printf. */
-static void put_number(text *t, bool negative, uint64_t magnitude) {
+static void put_number(json_text *t, bool negative, uint64_t magnitude) {
     char digits[24];
     size_t at = sizeof(digits);
     do {
@@ -81,11 +81,11 @@ static void put_number(text *t, bool negative, uint64_t magnitude) {
     text_put(t, digits + at, sizeof(digits) - at);
 }
 
-void text_int(text *t, int64_t value) {
+void text_int(json_text *t, int64_t value) {
     put_number(t, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-void text_size(text *t, size_t value) {
+void text_size(json_text *t, size_t value) {
     put_number(t, false, value);
 }
 
@@ -103,7 +103,7 @@ size_t text_sequence(const char *at) {
     return overlong || beyond ? 0 : n;
 }
 
-void text_json(text *t, const char *s) {
+void text_json(json_text *t, const char *s) {
     text_puts(t, "\"");
     for (const char *at = s; *at;) {
         const size_t n = text_sequence(at);
@@ -123,26 +123,26 @@ void text_json(text *t, const char *s) {
     text_puts(t, "\"");
 }
 
-void text_comma(text *t) {
+void text_comma(json_text *t) {
     const char last = t->length ? t->data[t->length - 1] : '{';
     if (last != '{' && last != '[') {
         text_put(t, ",", 1);
     }
 }
 
-void text_key(text *t, const char *key) {
+void text_key(json_text *t, const char *key) {
     text_comma(t);
     text_put(t, "\"", 1);
     text_puts(t, key);
     text_put(t, "\":", 2);
 }
 
-void text_member(text *t, const char *key, const char *value) {
+void text_member(json_text *t, const char *key, const char *value) {
     text_key(t, key);
     text_json(t, value);
 }
 
-void text_base64(text *t, const void *bytes, size_t n) {
+void text_base64(json_text *t, const void *bytes, size_t n) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *in = bytes;
     for (size_t i = 0; i < n; i += 3) {

@@ -170,7 +170,7 @@ static const char *type_word(const machine *m, int i) {
     }
 }
 
-static void write_size(text *out, const char *key, size_t value) {
+static void write_size(json_text *out, const char *key, size_t value) {
     if (value > 0 && value <= (size_t)1 << 53) {
         text_key(out, key);
         text_size(out, value);
@@ -183,7 +183,7 @@ static size_t alignment_of(const seen_type *type) {
     return a && (a & (a - 1)) == 0 ? a : 32;
 }
 
-static void write_accepts(const machine *m, int backend, text *out) {
+static void write_accepts(const machine *m, int backend, json_text *out) {
     bool any = false;
     for (int t = 0; t < m->n_types; t++) {
         const seen_type *type = &m->types[t];
@@ -201,7 +201,7 @@ static void write_accepts(const machine *m, int backend, text *out) {
     text_puts(out, any ? "]" : "");
 }
 
-static void write_backend(const machine *m, int i, text *out) {
+static void write_backend(const machine *m, int i, json_text *out) {
     const seen_backend *b = &m->backends[i];
     const seen_type *type = &m->types[b->type];
     text_puts(out, "{");
@@ -229,7 +229,7 @@ static void write_backend(const machine *m, int i, text *out) {
     text_puts(out, "}");
 }
 
-static void write_type(const seen_type *type, text *out) {
+static void write_type(const seen_type *type, json_text *out) {
     text_json(out, type->name);
     text_puts(out, ":{");
     write_size(out, "alignment", alignment_of(type));
@@ -238,16 +238,16 @@ static void write_type(const seen_type *type, text *out) {
     text_puts(out, type->host ? "true}" : "false}");
 }
 
-void machine_buffer_name(const machine *m, int buffer, text *out) {
+void machine_buffer_name(const machine *m, int buffer, json_text *out) {
     const seen_buffer *b = &m->buffers[buffer];
     text_puts(out, m->types[b->type].name);
     text_puts(out, ".");
     text_puts(out, usages[b->usage]);
 }
 
-void machine_write(const recording *r, text *out) {
+void machine_write(const recording *r, json_text *out) {
     const machine *m = &r->machine;
-    text name = {0};
+    json_text name = {0};
     text_puts(out, ",\n\"backends\":[");
     for (int i = 0; i < m->n_backends; i++) {
         text_puts(out, i ? ",\n  " : "\n  ");

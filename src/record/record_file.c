@@ -104,7 +104,7 @@ static void put(sink *out, const void *bytes, size_t n) {
     }
 }
 
-static void put_text(sink *out, const text *t) {
+static void put_text(sink *out, const json_text *t) {
     if (t->failed) {
         out->error = out->error ? out->error : ENOMEM;
     }
@@ -115,7 +115,7 @@ static const char *program_name(void) {
     return program_invocation_short_name ? program_invocation_short_name : "program";
 }
 
-static void write_head(const recording *r, text *t) {
+static void write_head(const recording *r, json_text *t) {
     const library *lib = r->lib;
     text_puts(t, "{\"sched_run\":1");
     text_member(t, "name", recorder_settings.anonymise ? "recording" : program_name());
@@ -142,7 +142,7 @@ static void write_head(const recording *r, text *t) {
     text_puts(t, ",\n\"graphs\":{");
 }
 
-static void write_run(const kept_run *run, text *t) {
+static void write_run(const kept_run *run, json_text *t) {
     static const char *const calls[] = {"alloc_graph", "reserve", "reserve_size", "split_graph"};
     text_printf(t, "{\"graph\":\"g%d\"%s", run->graph, run->kind == CALL_ALLOC ? "" : ",\"reserve\":true");
     if (run->kind != CALL_ALLOC && run->kind != CALL_RESERVE) {
@@ -152,7 +152,7 @@ static void write_run(const kept_run *run, text *t) {
 }
 
 static void put_recording(const recording *r, sink *out) {
-    text t = {0};
+    json_text t = {0};
     write_head(r, &t);
     put_text(out, &t);
     for (int i = 0; i < r->n_graphs; i++) {

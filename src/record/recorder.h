@@ -54,9 +54,9 @@ void machine_free(machine *m);
 /* The index of the buffer's type and usage; -1 where memory ran out. */
 int machine_buffer(recording *r, abi_buffer *buffer);
 /* Name of a buffer in the description. */
-void machine_buffer_name(const machine *m, int buffer, text *out);
+void machine_buffer_name(const machine *m, int buffer, json_text *out);
 /* Backends, buffer types and buffers as members of the description. */
-void machine_write(const recording *r, text *out);
+void machine_write(const recording *r, json_text *out);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
@@ -91,14 +91,14 @@ typedef struct data_places {
 } data_places;
 
 /* Of a text, for graphs whose contents count too. */
-graph_key graph_key_of_text(const text *t);
+graph_key graph_key_of_text(const json_text *t);
 
 /* The graph as a JSON object; assigned: backend of each item or -1, NULL for none.  False with *out_why set where the
  * library's structs turn out not to fit, with NULL where memory ran out. */
-bool graph_write(recording *r, const graph_items *g, const int *assigned, text *out, data_places *places,
+bool graph_write(recording *r, const graph_items *g, const int *assigned, json_text *out, data_places *places,
                  const char **out_why);
 /* The text with the contents of its inputs as they are now. */
-bool graph_write_data(const recording *r, const text *graph, const data_places *places, text *out);
+bool graph_write_data(const recording *r, const json_text *graph, const data_places *places, json_text *out);
 
 /* The name to write for a tensor, valid until the next call. */
 const char *shown_name(recording *r, const char *name);
@@ -109,7 +109,7 @@ typedef enum call_kind { CALL_ALLOC, CALL_RESERVE, CALL_RESERVE_SIZE, CALL_SPLIT
 
 typedef struct kept_graph {
     graph_key key;
-    text json;
+    json_text json;
     bool with_data; /* its key counts the contents too */
 } kept_graph;
 
@@ -117,7 +117,7 @@ typedef struct kept_run {
     int graph; /* -1: waits for its data */
     call_kind kind;
     bool failed;
-    text printed; /* the debug text */
+    json_text printed; /* the debug json_text */
 } kept_run;
 
 /* A name that was replaced, in the order of appearance. */
@@ -142,9 +142,9 @@ struct recording {
     bool stopped;             /* the largest number of runs was reached */
     kept_name *names;
     int n_names, names_capacity;
-    text name_scratch;
+    json_text name_scratch;
     /* a run whose data are not known before it is computed */
-    text pending_json;
+    json_text pending_json;
     data_places pending_places;
     graph_key pending_key;
     int pending_run;          /* -1: none */

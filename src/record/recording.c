@@ -132,13 +132,13 @@ static int find_graph(const recording *r, graph_key key, bool with_data) {
 }
 
 /* Takes over the text. */
-static int keep_graph(recording *r, graph_key key, bool with_data, text *json) {
+static int keep_graph(recording *r, graph_key key, bool with_data, json_text *json) {
     if (json->failed || !grow(&r->graphs, &r->graphs_capacity, r->n_graphs + 1, sizeof(*r->graphs))) {
         text_clear(json);
         return -1;
     }
     r->graphs[r->n_graphs] = (kept_graph){key, *json, with_data};
-    *json = (text){0};
+    *json = (json_text){0};
     return r->n_graphs++;
 }
 
@@ -168,7 +168,7 @@ static bool find_assigned(recording *r, bool *out_any) {
 /* A graph that is not known yet; -2: it waits for its contents. */
 static int new_graph(recording *r, graph_key key, const int *of, bool waits) {
     const char *why;
-    text json = {0};
+    json_text json = {0};
     r->pending_places.n = 0;
     if (!graph_write(r, &items, of, &json, waits ? &r->pending_places : NULL, &why)) {
         text_clear(&json);
@@ -189,10 +189,10 @@ void recording_computed(recording *r, bool is_computed) {
     if (r->pending_run < 0) {
         return;
     }
-    text json = {0};
+    json_text json = {0};
     int graph = -1;
     if (!is_computed || graph_write_data(r, &r->pending_json, &r->pending_places, &json)) {
-        text *whole = is_computed ? &json : &r->pending_json;
+        json_text *whole = is_computed ? &json : &r->pending_json;
         const graph_key key = is_computed ? graph_key_of_text(whole) : r->pending_key;
         graph = find_graph(r, key, is_computed);
         if (graph < 0) {

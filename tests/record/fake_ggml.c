@@ -5,6 +5,7 @@
  * with a member more, 2 a graph with a member more, 3 lacks a function.  Functions call each other as the real ones do,
  * so that the recorder sees calls within calls, and the splits are printed as the real ones are.
  */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,8 +19,8 @@
 #define FAKE_LAYOUT 0
 #endif
 
-enum { OP_NONE, OP_ADD, OP_SCALE, OP_VIEW, OP_GET_ROWS, OP_COUNT };
-static const char *const op_names[OP_COUNT] = {"NONE", "ADD", "SCALE", "VIEW", "GET_ROWS"};
+enum { OP_NONE, OP_ADD, OP_SCALE, OP_VIEW, OP_GET_ROWS, OP_COUNT = FAKE_OP_UNARY + 1 };
+static const char *const op_names[OP_COUNT] = {"NONE", "ADD", "SCALE", "VIEW", "GET_ROWS", "CPY", "NEWEST_OP", "UNARY"};
 
 struct ggml_tensor {
     int type;
@@ -62,7 +63,9 @@ struct ggml_context {
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 FAKE_API const char *ggml_op_name(int op) { return op_names[op]; }
-FAKE_API const char *ggml_op_desc(const struct ggml_tensor *t) { return op_names[t->op]; }
+FAKE_API const char *ggml_op_desc(const struct ggml_tensor *t) {
+    return t->op == FAKE_OP_UNARY ? "SILU" : op_names[t->op];
+}
 FAKE_API const char *ggml_glu_op_name(int op) { (void)op; return "SWIGLU"; }
 FAKE_API const char *ggml_type_name(int type) { return type == 0 ? "f32" : type == 26 ? "i32" : "f16"; }
 FAKE_API size_t ggml_type_size(int type) { return type == 1 ? 2 : 4; }
@@ -283,6 +286,8 @@ static void print_splits(const struct ggml_cgraph *g) {
 
 /* ---- schedulers -------------------------------------------------------------------------------------------------- */
 
+FAKE_API bool fake_leaves;
+
 enum { MOST_ASSIGNED = 8 };
 
 struct ggml_backend_sched {
@@ -343,6 +348,9 @@ FAKE_API void ggml_backend_sched_split_graph(struct ggml_backend_sched *s, struc
     if (getenv("FAKE_ABORT")) {
         fprintf(stderr, "ggml-backend.cpp:1: an assertion failed\n");
         abort();
+    }
+    if (fake_leaves) {
+        pthread_exit(NULL); /* as an exception does, through everything that called */
     }
 }
 

@@ -20,6 +20,12 @@ struct ggml_backend_buffer_type;
 struct ggml_backend_sched;
 struct ggml_init_params { size_t mem_size; void *mem_buffer; bool no_alloc; };
 
+/* Ops that the tests give to tensors by hand; the second is in no version of anything. */
+enum { FAKE_OP_CPY = 5, FAKE_OP_NEWEST, FAKE_OP_UNARY };
+
+/* Splitting a graph ends the thread. */
+FAKE_API extern bool fake_leaves;
+
 /* 0: the device FAKE0, 1: the CPU. */
 FAKE_API struct ggml_backend *fake_backend(int i);
 /* Puts a tensor in a buffer: 0 the device's weights, 1 the CPU's weights, 2 FAKE_Host, 3 compute memory of the CPU. */

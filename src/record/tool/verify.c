@@ -18,7 +18,7 @@
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-static bool read_all(int fd, text *out) {
+static bool read_all(int fd, json_text *out) {
     char piece[65536];
     ssize_t n;
     while ((n = read(fd, piece, sizeof(piece))) > 0) {
@@ -27,7 +27,7 @@ static bool read_all(int fd, text *out) {
     return n == 0 && !out->failed;
 }
 
-static bool read_file(const char *path, text *out) {
+static bool read_file(const char *path, json_text *out) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const bool ok = fd >= 0 && read_all(fd, out);
     text_put(out, "", 1); /* ended, so that a cut character at the end is not read past */
@@ -42,7 +42,7 @@ static bool read_file(const char *path, text *out) {
 }
 
 /* The standard output of `sched-run ARGUMENTS`, whatever its status; 127 is that of one that cannot be run. */
-static bool run_tool(char **arguments, bool silent, text *out) {
+static bool run_tool(char **arguments, bool silent, json_text *out) {
     int ends[2], status = 0;
     if (pipe2(ends, O_CLOEXEC)) {
         return false;
@@ -83,7 +83,7 @@ typedef struct lines {
 } lines;
 
 /* One character, or what goes past it; returns where the next one is. */
-static const char *take(const char *c, const char *stop, text *out) {
+static const char *take(const char *c, const char *stop, json_text *out) {
     const char *colon = stop - c > 5 && memcmp(c, " use=", 5) == 0 ? memchr(c, ':', (size_t)(stop - c)) : NULL;
     if (colon) {
         return colon;
@@ -102,7 +102,7 @@ static const char *take(const char *c, const char *stop, text *out) {
 }
 
 /* The next line that says something, without what builds differ in. */
-static bool next_line(lines *l, text *out) {
+static bool next_line(lines *l, json_text *out) {
     text_empty(out);
     while (l->at < l->end && out->length == 0) {
         const char *stop = memchr(l->at, '\n', (size_t)(l->end - l->at));
@@ -122,15 +122,15 @@ typedef struct difference {
     char theirs[512], ours[512];
 } difference;
 
-static void keep(char *to, size_t size, bool there, const text *line) {
+static void keep(char *to, size_t size, bool there, const json_text *line) {
     snprintf(to, size, "%s", there ? line->data : "nothing");
 }
 
-static difference compare(const text *printed, const text *replayed) {
+static difference compare(const json_text *printed, const json_text *replayed) {
     difference d = {.run = -1, .split = -1};
     lines a = {printed->data, printed->data + printed->length};
     lines b = {replayed->data, replayed->data + replayed->length};
-    text theirs = {0}, ours = {0};
+    json_text theirs = {0}, ours = {0};
     while (!d.any) {
         const bool more = next_line(&a, &theirs), more_ours = next_line(&b, &ours);
         if (!more && !more_ours) {
@@ -156,7 +156,7 @@ static difference compare(const text *printed, const text *replayed) {
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
-static bool replay(char *tool, const char *recording, const char *rules, bool silent, text *out) {
+static bool replay(char *tool, const char *recording, const char *rules, bool silent, json_text *out) {
     char *arguments[] = {tool, (char *)"-n", (char *)"--format", (char *)"ggml", (char *)"--rules", (char *)rules,
                          (char *)"--", (char *)recording, NULL};
     text_empty(out);
@@ -164,7 +164,7 @@ static bool replay(char *tool, const char *recording, const char *rules, bool si
 }
 
 /* What `sched-run --rules help` lists, a line each: a date, a name, what changed then. */
-static bool list_rules(char *tool, text *out) {
+static bool list_rules(char *tool, json_text *out) {
     char *arguments[] = {tool, (char *)"--rules", (char *)"help", NULL};
     return run_tool(arguments, true, out) && !out->failed;
 }
@@ -177,7 +177,8 @@ static bool read_row(const char *line, rules_row *out) {
     return sscanf(line, "%15[0-9-] %63s", out->date, out->name) == 2;
 }
 
-static bool row_agrees(char *tool, const char *recording, const rules_row *row, const text *printed, text *scratch) {
+static bool row_agrees(char *tool, const char *recording, const rules_row *row, const json_text *printed,
+                       json_text *scratch) {
     return replay(tool, recording, row->date, true, scratch) && !compare(printed, scratch).any;
 }
 
@@ -185,8 +186,8 @@ static bool row_agrees(char *tool, const char *recording, const rules_row *row, 
  * The change that makes the difference: the first after the reference with whose rules the recording gives what was
  * printed, or else the last before it.  False where there is none.
  */
-static bool find_rules(char *tool, const char *recording, const text *printed, rules_row *out) {
-    text list = {0}, scratch = {0};
+static bool find_rules(char *tool, const char *recording, const json_text *printed, rules_row *out) {
+    json_text list = {0}, scratch = {0};
     bool found = false, after = false;
     if (list_rules(tool, &list)) {
         for (const char *line = list.data; line && !(found && after); line = strchr(line, '\n')) {
@@ -215,9 +216,9 @@ static void say_difference(const char *recording, const char *rules, const diffe
              rules, d->run, d->split, d->theirs, d->ours);
 }
 
-static int verify_with(const tool_options *o, char *tool, const char *recording, const text *printed) {
+static int verify_with(const tool_options *o, char *tool, const char *recording, const json_text *printed) {
     const char *rules = o->rules ? o->rules : "reference";
-    text replayed = {0};
+    json_text replayed = {0};
     rules_row other = {"", ""};
     int status = 0;
     if (!replay(tool, recording, rules, false, &replayed)) {
@@ -232,8 +233,8 @@ static int verify_with(const tool_options *o, char *tool, const char *recording,
         }
     } else if (!o->rules && find_rules(tool, recording, printed, &other)) {
         say_difference(recording, rules, &d);
-        tool_say("%s: verified by the rules of %s (%s): give --rules %s to sched-run", recording, other.date, other.name,
-                 other.date);
+        tool_say("%s: verified by the rules of %s (%s): give --rules %s to sched-run", recording, other.date,
+                 other.name, other.date);
     } else {
         say_difference(recording, rules, &d);
         status = EXIT_DIFFERS;
@@ -243,7 +244,7 @@ static int verify_with(const tool_options *o, char *tool, const char *recording,
 }
 
 int verify_recording(const tool_options *o, const char *recording, const char *log) {
-    text printed = {0};
+    json_text printed = {0};
     int status = EXIT_USAGE;
     char *tool = find_tool();
     if (tool && read_file(log, &printed)) {
