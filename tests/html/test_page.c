@@ -271,6 +271,11 @@ static void test_shows_values_and_times(void **state) {
     assert_int_equal(system(command), 0);
     check(browser_open(&chromium, page_path, NULL));
     assert_holds("document.querySelectorAll('#timeline rect.event').length > 2");
+    write_report("html", "--estimate --batches 4 graphs/teaching/course-8-pipeline.json", page_path);
+    check(browser_open(&chromium, page_path, NULL));
+    assert_int_equal(chromium.n_complaints, 0);
+    assert_holds("document.querySelector('#timeline p').textContent.startsWith('Estimated: ')");
+    assert_holds("document.querySelectorAll('#timeline table tbody tr').length === 4");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */

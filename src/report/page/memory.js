@@ -69,11 +69,13 @@ function chunkPicture(buffer, c) {
 
 const share = (part, whole) => bytes(part) + ' (' + (whole > 0 ? Math.round(100 * part / whole) : 0) + '%)';
 
-function peakLine(buffer) {
+function peakLine(run, buffer) {
   const most = 8;
   const owner = (o, i) => [i > 0 ? ', ' : '', nameOf(o.tensor), ' ' + bytes(o.size)];
   const owners = buffer.owners.slice(0, most).map(owner);
-  const at = buffer.peak_at === null ? 'the start' : nameOf(buffer.peak_at);
+  const t = buffer.peak_at === null ? undefined : run.graph.byId.get(buffer.peak_at);
+  const node = t !== undefined && t.node !== undefined ? 'node ' + t.node + ' ' : '';
+  const at = buffer.peak_at === null ? 'the start' : [node, nameOf(buffer.peak_at)];
   return el('p', null, 'Peak ' + bytes(buffer.peak) + ' at ', at, ', then held by ', owners, buffer.owners.length > most
     ? ', and ' + (buffer.owners.length - most) + ' more' : '',
     '. Fragmentation ' + share(buffer.fragmentation, buffer.used) + '. Copies ' +
@@ -101,7 +103,7 @@ function blocksTable(buffer) {
   return details;
 }
 
-function bufferView(buffer) {
+function bufferView(run, buffer) {
   const of = buffer.held !== buffer.used ? ' of ' + bytes(buffer.held) : '';
   return el('section', { 'data-buffer': buffer.buffer_type },
     el('h3', null, chipOf(buffer.backend), ' ',
@@ -109,7 +111,7 @@ function bufferView(buffer) {
       bytes(buffer.used) + ' used' + of + ' in ' + count(buffer.chunks.length, 'chunk') + ', ' +
       count(buffer.tensors.length, 'tensor')),
     buffer.tensors.length === 0 ? null
-      : [peakLine(buffer), buffer.chunks.map((c, i) => chunkPicture(buffer, i)), blocksTable(buffer)]);
+      : [peakLine(run, buffer), buffer.chunks.map((c, i) => chunkPicture(buffer, i)), blocksTable(buffer)]);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------------------- */
@@ -131,5 +133,5 @@ function memory(run) {
   const overlaps = m.overlaps.map((o) => el('p.note.error', null,
     o.tensor + ' overwrites ' + o.overwrites + ', which is still needed: the plan was made for another graph'));
   return [m.kept_plan ? el('p.note', null, 'Addresses are of an earlier plan, which was kept.') : null, overlaps,
-    used.length === 0 ? el('p', null, 'No memory is needed.') : used.map(bufferView), byCopies(m)];
+    used.length === 0 ? el('p', null, 'No memory is needed.') : used.map((b) => bufferView(run, b)), byCopies(m)];
 }

@@ -29,14 +29,33 @@ function trackPicture(name, events, total, left, told) {
   return svg;
 }
 
+const timeOrNone = (ns) => (ns > 0 ? time(ns) : '-');
+
 function timesTable(run) {
   const s = run.report.trace_summary;
   const columns = [['track'], ['computing', 'number'], ['copying', 'number'], ['waiting', 'number'],
     ['computes', 'number'], ['copies', 'number'], ['bytes', 'number']];
   const row = (t) => [t.host ? 'host' : nameOf(t.track),
-    ...[t.computing, t.copying, t.waiting].map((x) => time(x * 1e9)), String(t.computes),
+    ...[t.computing, t.copying, t.waiting].map((x) => timeOrNone(x * 1e9)), String(t.computes),
     String(t.copies), size(t.bytes)];
   return s === undefined ? null : table('Where the time went', columns, s.tracks.map(row));
+}
+
+/* What --estimate adds up: by lane, and what of it lies on the critical path. */
+function estimateTable(estimate) {
+  if (estimate === undefined) { return null; }
+  const columns = [['track'], ['computing', 'number'], ['copying', 'number'], ['waiting', 'number'],
+    ['on the critical path', 'number'], ['computes', 'number'], ['copies', 'number'], ['bytes', 'number']];
+  const row = (l) => [nameOf(l.lane), ...[l.computing, l.copying, l.waiting, l.critical_computing + l.critical_copying]
+    .map(timeOrNone), String(l.computes), String(l.copies), size(l.bytes)];
+  const ends = estimate.batch_end;
+  const each = ends.length > 1 ? (ends[ends.length - 1] - ends[0]) / (ends.length - 1) : 0;
+  const assumed = estimate.figures.filter((f) => f.assumed).map((f) => f.backend);
+  const batches = ends.length < 2 ? null : el('p', null,
+    ends.length + ' batches: the first after ' + time(ends[0]) + ', then one every ' + time(each) + '.');
+  const note = assumed.length === 0 ? null : el('p.small', null,
+    'Figures of ' + assumed.join(', ') + ' are assumed: a description can say them ("speed").');
+  return [batches, table('Estimated times', columns, estimate.lanes.map(row)), note];
 }
 
 function timeline(run) {
@@ -52,7 +71,7 @@ function timeline(run) {
   const how = run.report.estimate !== undefined ? 'Estimated: ' : 'Measured: ';
   return [el('p', null, how + time(total) + ' from the first split to the last wait.'),
     el('p', null, ['compute', 'copy', 'wait', 'submit'].map((kind) => el('span.key.' + kind, null, kind))),
-    pictures, told, timesTable(run)];
+    pictures, told, estimateTable(run.report.estimate), timesTable(run)];
 }
 
 function values(run) {
