@@ -54,15 +54,18 @@ static sr_status quantize(const sr__gpu_node *node, const gpu_tensor *dst, const
 }
 
 static sr_status convert(const sr__gpu_node *node, gpu_tensor *dst, gpu_tensor *src, sr_error *err) {
-    const bool blocks = sr_type_get(src->type)->block > 1;
+    const gpu_int block = sr_type_get(src->type)->block;
+    const sr__gpu_kernel kernel = block > 1 ? SR_GPU_KERNEL_gpu_dequantize : SR_GPU_KERNEL_gpu_convert;
     sr__gpu_fold((gpu_tensor *const[]){dst}, 1);
-    if (!blocks) {
+    if (block == 1) {
         sr__gpu_fold((gpu_tensor *const[]){src}, 1);
     }
-    const sr__gpu_kernel kernel = blocks ? SR_GPU_KERNEL_gpu_dequantize : SR_GPU_KERNEL_gpu_convert;
-    sr__gpu_launch launch = sr__gpu_launch_items(node, kernel, sr__gpu_elements(dst) / (blocks ? 8 : 1));
+    sr__gpu_launch launch = sr__gpu_launch_items(node, kernel, sr__gpu_elements(dst) / (block > 1 ? 8 : 1));
     sr__gpu_add_operand(&launch, dst, node->dst_memory);
     sr__gpu_add_operand(&launch, src, node->src_memory[0]);
+    if (block > 1) {
+        SR_GPU_ADD(&launch, block);
+    }
     return sr__gpu_launch_run(node, &launch, err);
 }
 

@@ -16,8 +16,8 @@ DEVICE float silu(float x) { return x / (1.0f + exp(-x)); }
 DEVICE float gelu_erf(float x) { return 0.5f * x * (1.0f + erf(x * 0.70710678118654752440f)); }
 
 DEVICE float gelu_rounded(float x) {
-    const float h = ROUND_HALF(x);
-    return ROUND_HALF(0.5f * h * (1.0f + tanh(0.79788456080286535588f * h * (1.0f + 0.044715f * h * h))));
+    const float h = ROUND_HALF(x), inner = 0.79788456080286535588f * h * (1.0f + 0.044715f * h * h);
+    return ROUND_HALF(0.5f * h * (1.0f + (inner < -10.0f ? -1.0f : tanh(inner)))); /* some tanh end above -1 */
 }
 
 DEVICE float gelu_quick(float x) {

@@ -61,49 +61,30 @@ DEVICE float exact_quotient(float a, float b) {
 }
 
 /*
- * One value an item, GPU_GROUP places of local memory, a group of a power of two: the sum or the largest of all, for
- * all.  The order depends on the size of the group alone.
+ * One value an item, GPU_GROUP places of local memory, a group of a power of two: afterwards `value` is the sum or the
+ * largest of all, for all.  The order depends on the size of the group alone.
+ *
+ * These are no functions because of PoCL: where a single kernel calls a helper, its optimizer puts the kernel's array
+ * itself into the helper, and PoCL, which gives each thread its local memory, does not look for it there.
  */
-DEVICE float group_sum(LOCAL_POINTER float *part, float value) {
-    const gpu_int at = LOCAL_ID(0);
-    BARRIER(); /* somebody may still read the last result */
-    part[at] = value;
-    BARRIER();
-    for (gpu_int half_size = LOCAL_SIZE(0) / 2; half_size > 0; half_size /= 2) {
-        if (at < half_size) {
-            part[at] += part[at + half_size];
-        }
-        BARRIER();
-    }
-    return part[0];
-}
+#define GROUP_REDUCE(part, value, combined)                                                        \
+    do {                                                                                           \
+        const gpu_int reduce_at = LOCAL_ID(0);                                                     \
+        (part)[reduce_at] = (value);                                                               \
+        BARRIER();                                                                                 \
+        for (gpu_int reduce_half = LOCAL_SIZE(0) / 2; reduce_half > 0; reduce_half /= 2) {         \
+            if (reduce_at < reduce_half) {                                                         \
+                (part)[reduce_at] = combined((part)[reduce_at], (part)[reduce_at + reduce_half]);  \
+            }                                                                                      \
+            BARRIER();                                                                             \
+        }                                                                                          \
+        (value) = (part)[0];                                                                       \
+        BARRIER(); /* the next reduction writes there */                                           \
+    } while (0)
 
-DEVICE float group_max(LOCAL_POINTER float *part, float value) {
-    const gpu_int at = LOCAL_ID(0);
-    BARRIER();
-    part[at] = value;
-    BARRIER();
-    for (gpu_int half_size = LOCAL_SIZE(0) / 2; half_size > 0; half_size /= 2) {
-        if (at < half_size) {
-            part[at] = part[at + half_size] > part[at] ? part[at + half_size] : part[at];
-        }
-        BARRIER();
-    }
-    return part[0];
-}
-
-DEVICE gpu_long group_max_long(LOCAL_POINTER gpu_long *part, gpu_long value) {
-    const gpu_int at = LOCAL_ID(0);
-    BARRIER();
-    part[at] = value;
-    BARRIER();
-    for (gpu_int half_size = LOCAL_SIZE(0) / 2; half_size > 0; half_size /= 2) {
-        if (at < half_size) {
-            part[at] = part[at + half_size] > part[at] ? part[at + half_size] : part[at];
-        }
-        BARRIER();
-    }
-    return part[0];
-}
+#define SUM_OF(a, b) ((a) + (b))
+#define LARGER_OF(a, b) ((b) > (a) ? (b) : (a))
+#define GROUP_SUM(part, value) GROUP_REDUCE(part, value, SUM_OF)
+#define GROUP_MAX(part, value) GROUP_REDUCE(part, value, LARGER_OF)
 
 #endif

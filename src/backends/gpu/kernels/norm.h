@@ -17,10 +17,11 @@ KERNEL(gpu_norm)(OPERAND(dst), OPERAND(a), const gpu_int code, const gpu_float e
         if (code == GPU_NORM) {
             float sum = 0.0f;
             EACH_IN_GROUP(i, n) { sum += x[i]; }
-            mean = group_sum(part, sum) / (float)n;
+            GROUP_SUM(part, sum);
+            mean = sum / (float)n;
         }
         EACH_IN_GROUP(i, n) { squares += (x[i] - mean) * (x[i] - mean); }
-        squares = group_sum(part, squares);
+        GROUP_SUM(part, squares);
         const float scale = code == GPU_L2_NORM ? 1.0f / fmax(sqrt(squares), eps)
                                                 : 1.0f / sqrt(squares / (float)n + eps);
         EACH_IN_GROUP(i, n) { y[i] = (x[i] - mean) * scale; }
@@ -39,13 +40,15 @@ KERNEL(gpu_group_norm)(OPERAND(dst), OPERAND(a), const gpu_long size, const gpu_
             const gpu_index at = index_of(i, dst.ne[0], dst.ne[1], channels);
             sum += *(GLOBAL const float *)ELEMENT(a, at.i0, at.i1, first + at.i2, i3);
         }
-        const float mean = group_sum(part, sum) / (float)n;
+        GROUP_SUM(part, sum);
+        const float mean = sum / (float)n;
         EACH_IN_GROUP(i, n) {
             const gpu_index at = index_of(i, dst.ne[0], dst.ne[1], channels);
             const float x = *(GLOBAL const float *)ELEMENT(a, at.i0, at.i1, first + at.i2, i3) - mean;
             squares += x * x;
         }
-        const float scale = 1.0f / sqrt(group_sum(part, squares) / (float)n + eps);
+        GROUP_SUM(part, squares);
+        const float scale = 1.0f / sqrt(squares / (float)n + eps);
         EACH_IN_GROUP(i, n) {
             const gpu_index at = index_of(i, dst.ne[0], dst.ne[1], channels);
             const float x = *(GLOBAL const float *)ELEMENT(a, at.i0, at.i1, first + at.i2, i3) - mean;
@@ -66,8 +69,8 @@ KERNEL(gpu_rms_norm_back)(OPERAND(dst), OPERAND(a), OPERAND(b), const gpu_float 
             squares += x[i] * x[i];
             products += x[i] * dz[i];
         }
-        squares = group_sum(part, squares);
-        products = group_sum(part, products);
+        GROUP_SUM(part, squares);
+        GROUP_SUM(part, products);
         const float share = products / (squares + (float)n * eps), scale = 1.0f / sqrt(squares / (float)n + eps);
         EACH_IN_GROUP(i, n) { y[i] = (dz[i] - x[i] * share) * scale; }
     }

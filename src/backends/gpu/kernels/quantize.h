@@ -152,11 +152,14 @@ KERNEL(gpu_quantize)(OPERAND(dst), OPERAND(a), const gpu_int size) {
     }
 }
 
-/* Values of blocks into f32, eight an item; both sides are counted in logical order and break at eights at most. */
-KERNEL(gpu_dequantize)(OPERAND(dst), OPERAND(a)) {
+/* Values of blocks into f32, eight an item; both sides are counted in logical order and break at eights at most.
+ * block: values of one; blocks of a row may be apart. */
+KERNEL(gpu_dequantize)(OPERAND(dst), OPERAND(a), const gpu_int block) {
     EACH_ITEM(i, N_ELEMENTS(dst) / 8) {
         const gpu_index to = INDEX_IN(dst, 8 * i), from = INDEX_IN(a, 8 * i);
-        store_values_8(a.type, ROW_AT(a, from), from.i0, (GLOBAL float *)ELEMENT_AT(dst, to));
+        const gpu_long before = quotient(from.i0, block);
+        store_values_8(a.type, ROW_AT(a, from) + before * a.nb[0], from.i0 - before * block,
+                       (GLOBAL float *)ELEMENT_AT(dst, to));
     }
 }
 

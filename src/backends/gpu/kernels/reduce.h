@@ -14,7 +14,7 @@ KERNEL(gpu_sum)(OPERAND(dst), OPERAND(a)) {
         const gpu_index at = INDEX_IN(a, i);
         sum += load_element(a.type, ELEMENT_AT(a, at));
     }
-    sum = group_sum(part, sum);
+    GROUP_SUM(part, sum);
     if (LOCAL_ID(0) == 0) {
         store_element(dst.type, ELEMENT(dst, GROUP_ID(0), 0, 0, 0), sum);
     }
@@ -28,13 +28,8 @@ KERNEL(gpu_count_equal)(OPERAND(dst), OPERAND(a), OPERAND(b)) {
         const gpu_index at = INDEX_IN(a, i);
         count += *(GLOBAL const gpu_int *)ELEMENT_AT(a, at) == *(GLOBAL const gpu_int *)ELEMENT_AT(b, at);
     }
-    part[LOCAL_ID(0)] = count;
-    BARRIER();
+    GROUP_SUM(part, count);
     if (LOCAL_ID(0) == 0) {
-        count = 0;
-        for (gpu_int k = 0; k < LOCAL_SIZE(0); k++) {
-            count += part[k];
-        }
         *(GLOBAL gpu_long *)ELEMENT(dst, GROUP_ID(0), 0, 0, 0) = count;
     }
 }
@@ -58,7 +53,7 @@ KERNEL(gpu_sum_rows)(OPERAND(dst), OPERAND(a), const gpu_float divisor) {
         GLOBAL const float *x = (GLOBAL const float *)ROW_AT(a, at);
         float sum = 0.0f;
         EACH_IN_GROUP(i, a.ne[0]) { sum += x[i]; }
-        sum = group_sum(part, sum);
+        GROUP_SUM(part, sum);
         if (LOCAL_ID(0) == 0) {
             *(GLOBAL float *)ROW_AT(dst, at) = sum / divisor;
         }
@@ -98,32 +93,33 @@ KERNEL(gpu_cumsum)(OPERAND(dst), OPERAND(a)) {
  * NaN.  First its end and its begin, then its largest value, then the last place of that.
  */
 KERNEL(gpu_argmax)(OPERAND(dst), OPERAND(a)) {
-    LOCAL_ARRAY gpu_long place[GPU_GROUP];
+    LOCAL_ARRAY gpu_int place[GPU_GROUP];
     LOCAL_ARRAY float part[GPU_GROUP];
     EACH_GROUP(r, dst.ne[0]) {
-        gpu_long end = -1, begin = -1, last = -1;
+        gpu_int end = -1, begin = -1, last = -1;
         float largest = -GPU_INFINITY;
         EACH_IN_GROUP(i, a.ne[0]) {
             const float x = *(GLOBAL const float *)ELEMENT(a, i, r, 0, 0);
-            end = x == x ? i : end;
+            end = x == x ? (gpu_int)i : end;
         }
-        end = group_max_long(place, end);
+        GROUP_MAX(place, end);
         EACH_IN_GROUP(i, end + 1) {
             const float x = *(GLOBAL const float *)ELEMENT(a, i, r, 0, 0);
-            begin = x == x ? begin : i;
+            begin = x == x ? begin : (gpu_int)i;
         }
-        begin = group_max_long(place, begin) + 1;
-        for (gpu_long i = begin + LOCAL_ID(0); i <= end; i += LOCAL_SIZE(0)) {
+        GROUP_MAX(place, begin);
+        begin++;
+        for (gpu_int i = begin + LOCAL_ID(0); i <= end; i += LOCAL_SIZE(0)) {
             const float x = *(GLOBAL const float *)ELEMENT(a, i, r, 0, 0);
             largest = x > largest ? x : largest;
         }
-        largest = group_max(part, largest);
-        for (gpu_long i = begin + LOCAL_ID(0); i <= end; i += LOCAL_SIZE(0)) {
+        GROUP_MAX(part, largest);
+        for (gpu_int i = begin + LOCAL_ID(0); i <= end; i += LOCAL_SIZE(0)) {
             last = *(GLOBAL const float *)ELEMENT(a, i, r, 0, 0) == largest ? i : last;
         }
-        last = group_max_long(place, last);
+        GROUP_MAX(place, last);
         if (LOCAL_ID(0) == 0) {
-            *(GLOBAL gpu_int *)ELEMENT(dst, r, 0, 0, 0) = last < 0 ? 0 : (gpu_int)last;
+            *(GLOBAL gpu_int *)ELEMENT(dst, r, 0, 0, 0) = last < 0 ? 0 : last;
         }
     }
 }

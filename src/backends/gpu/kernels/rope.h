@@ -46,7 +46,7 @@ DEVICE float rope_turn(const gpu_rope_params p, float angle, float divisor, gpu_
     }
     const float ramp = fmin(1.0f, fmax(0.0f, ((float)j - p.low) / fmax(0.001f, p.high - p.low)));
     const float blend = (1.0f - ramp) * p.ext_factor;
-    return scaled * (1.0f - blend) + whole * blend;
+    return PRODUCT(scaled, 1.0f - blend) + PRODUCT(whole, blend); /* angles are large: other roundings would be seen */
 }
 
 /* A group turns ROPE_HEADS heads of one token; factors: divisors of the angles, or none. */

@@ -42,10 +42,10 @@ KERNEL(gpu_soft_max)(OPERAND(dst), OPERAND(a), OPERAND(mask), OPERAND(sinks), co
             const float z = SOFT_MAX_VALUE(i);
             largest = z > largest ? z : largest;
         }
-        largest = group_max(part, largest);
+        GROUP_MAX(part, largest);
         EACH_IN_GROUP(i, n) { sum += exp(SOFT_MAX_VALUE(i) - largest); }
-        sum = group_sum(part, sum) + (sinks.given ? exp(sink - largest) : 0.0f);
-        const float inverse = 1.0f / sum;
+        GROUP_SUM(part, sum);
+        const float inverse = 1.0f / (sum + (sinks.given ? exp(sink - largest) : 0.0f));
         EACH_IN_GROUP(i, n) { y[i] = exp(SOFT_MAX_VALUE(i) - largest) * inverse; }
     }
 }
@@ -59,7 +59,7 @@ KERNEL(gpu_soft_max_back)(OPERAND(dst), OPERAND(a), OPERAND(b), const gpu_float 
         GLOBAL float *y = (GLOBAL float *)ROW_AT(dst, at);
         float dot_product = 0.0f;
         EACH_IN_GROUP(i, n) { dot_product += dy[i] * forward[i]; }
-        dot_product = group_sum(part, dot_product);
+        GROUP_SUM(part, dot_product);
         EACH_IN_GROUP(i, n) { y[i] = scale * forward[i] * (dy[i] - dot_product); }
     }
 }
