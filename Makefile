@@ -202,8 +202,8 @@ docs: $(BUILD)/sched-run ## run the commands that pages show
 	@tests/docs/run.sh "$(BUILD)/sched-run" $(RUN_PAGES)
 
 .PHONY: pictures
-pictures: $(BUILD)/sched-run ## draw the pictures of the course anew
-	@tests/docs/run.sh --pictures "$(BUILD)/sched-run" $(RUN_PAGES)
+pictures: $(BUILD)/sched-run $(BUILD)/tests/html/shoot ## draw the pictures of the docs anew
+	@PATH="$(abspath $(BUILD)/tests/html):$$PATH" tests/docs/run.sh --pictures "$(BUILD)/sched-run" $(RUN_PAGES) README.md
 
 .PHONY: bless
 bless: $(BUILD)/sched-run ## rewrite the expected outputs of the command-line tests and in docs

@@ -4,7 +4,7 @@
 #
 # In a page's fenced blocks a line `$ COMMAND` is run in the root of the repository, with sched-run as the tool; what it
 # writes must equal the lines up to the next command or the end of the block.  --bless writes them anew.  A comment
-# `<!-- picture: COMMAND -->` makes a picture; --pictures runs those.
+# `<!-- picture: COMMAND -->` makes a picture; --pictures runs those, with $WORK as a folder for what is between.
 set -u
 mode=check
 case $1 in --bless | --pictures) mode=${1#--}; shift ;; esac
@@ -18,6 +18,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ln -s "$tool" "$work/sched-run"
 PATH=$work:$PATH
+WORK=$work
+export WORK
 passed=0
 failed=0
 

@@ -88,5 +88,7 @@ function lanes(run) {
   svg.append(shifted, draw('text.axis', { x: left, y: bottom }, 'node 0'),
     draw('text.axis', { x: left + width, y: bottom, 'text-anchor': 'end' }, 'node ' + (r.n_nodes - 1)));
   roving(svg, '[data-box]', ['ArrowLeft', 'ArrowRight']);
-  return [el('div.scroll', null, svg), told];
+  const leftOut = r.copies.length <= LANE.mostCopies ? null
+    : el('p.small', null, r.copies.length + ' copies are too many to be drawn.');
+  return [el('div.scroll', null, svg), leftOut, told];
 }
