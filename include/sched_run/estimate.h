@@ -94,7 +94,8 @@ typedef struct sr_offload_gain {
     int64_t pays_from;     /* the batch from which all of them together are faster there; 0: never */
     int64_t first, last;   /* the same of the node that gains first, and of the last one; 0: never */
     int32_t first_node, last_node;
-    int64_t asks_from;     /* the batch from which it asks for them; -1: it never does */
+    int64_t asks_from;     /* the batch from which it asks for them; -1: its device has no such limit */
+    int32_t n_asked;       /* those that it asks for at the graph's batch, also as a recording has it */
 } sr_offload_gain;
 
 /*

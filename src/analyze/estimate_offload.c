@@ -122,6 +122,7 @@ static sr_offload_gain gain_on(const sr_layout *layout, sr__answers *answers, in
         if (describe(graph, node, &products[gain.n_nodes]) && sr__answers_supports(answers, node, backend)) {
             gain.bytes += graph->tensors[sr__source_of(graph, node, 0)].nbytes;
             gain.n_nodes++;
+            gain.n_asked += layout->params->op_offload && sr__answers_offload(answers, node, backend);
         }
     }
     gain.pays_from = gain.n_nodes > 0 ? pays_from(products, gain.n_nodes, &host, &device) : 0;

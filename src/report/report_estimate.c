@@ -255,6 +255,8 @@ static void put_gain(sr__text *text, const sr_offload_gain *gain) {
     }
     if (gain->asks_from >= 0) {
         sr__str_printf(&words, ", and asks for them from %" PRId64, gain->asks_from);
+    } else if (gain->n_asked > 0) {
+        sr__str_printf(&words, ", and was recorded to ask for %d of them", (int)gain->n_asked);
     } else {
         sr__str_puts(&words, ", and does not ask for them");
     }

@@ -101,6 +101,7 @@ static void put_gain(sr__json *json, const sr_layout *layout, const sr_offload_g
     sr__json_put_int(json, "last", gain->last);
     put_text(json, "last_node", sr__shown_name(&layout->graph->tensors[gain->last_node]));
     sr__json_put_int(json, "asks_from", gain->asks_from);
+    sr__json_put_int(json, "asked", gain->n_asked);
     sr__json_end_object(json);
 }
 

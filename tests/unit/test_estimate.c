@@ -304,11 +304,18 @@ static void offload_pays(void **state) {
     assert_int_equal(gains[0].first, 3);
     assert_int_equal(gains[0].last, 3);
     assert_int_equal(gains[0].asks_from, 5);
+    assert_int_equal(gains[0].n_asked, 0);
     sr_offload_gains_free(gains);
     close_case();
     open_case(OFFLOAD(""), "0", 1);
     assert_int_equal(sr_offload_gains(c.layout, &gains, &n, &c.err), SR_OK);
     assert_int_equal(gains[0].asks_from, -1);
+    assert_int_equal(gains[0].n_asked, 0);
+    sr_offload_gains_free(gains);
+    close_case();
+    open_case(OFFLOAD(",\"offload\":{\"min_batch\":4}"), "0", 1);
+    assert_int_equal(sr_offload_gains(c.layout, &gains, &n, &c.err), SR_OK);
+    assert_int_equal(gains[0].n_asked, 1);
     sr_offload_gains_free(gains);
     close_case();
     open_case(TWO(""), "0", 1);
