@@ -51,7 +51,7 @@ _sched_run() {
             options="--param --backends --place --assign --weights --threads --no-compute --compute --trace --print
                 --dump --compare --nmse --drift --copies --parallel
                 --no-op-offload --max-split-inputs --max-backends --rules --simulate-missing --debug --realloc --format --unfold
-                --output --check --explain --steps --memory --estimate --batches --sweep --lint --fail-on --quiet --verbose --color --version --help"
+                --output --check --check-outputs --explain --steps --memory --estimate --batches --sweep --lint --fail-on --quiet --verbose --color --version --help"
             ;;
         diff)
             options="--param --backends --place --assign --weights --copies --parallel --no-op-offload

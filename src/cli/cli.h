@@ -51,6 +51,7 @@ typedef struct cli_options {
     bool format_given;
     bool unfold;
     bool check;
+    bool check_outputs;          /* with check: outputs alone */
     bool lint;
     const char *fail_on;         /* kinds of findings and severities, with commas; NULL: none */
     bool fail_on_help;

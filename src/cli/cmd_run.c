@@ -326,7 +326,8 @@ static void session_free(cli_session *session) {
 static int one_file(int number, const cli_options *options, sr_trace_report *trace, cli_output *output) {
     const char *path = options->files.texts[number];
     cli_session session = {.options = options, .file = strcmp(path, "-") == 0 ? "standard input" : path,
-                           .number = number, .trace_file = trace};
+                           .number = number, .trace_file = trace,
+                           .check = {.outputs_only = options->check_outputs}};
     session.reports = !options->check || options->format_given;
     if (options->sweeps.n > 0) {
         cli_catch_interrupts();

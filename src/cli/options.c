@@ -19,6 +19,7 @@ enum {
     OPTION_SIMULATE_MISSING,
     OPTION_REALLOC,
     OPTION_CHECK,
+    OPTION_CHECK_OUTPUTS,
     OPTION_COLOR,
     OPTION_UNFOLD,
     OPTION_COMPUTE,
@@ -84,6 +85,7 @@ const cli_option_info cli_option_table[] = {
     {OPTION_UNFOLD, "unfold", NULL, CLI_RUN, "dot, svg: draw every layer, also equal ones"},
     {'o', "output", "FILE", CLI_RUN | CLI_EXPAND | CLI_DIFF | CLI_IMPORT, "write to FILE; default: standard output"},
     {OPTION_CHECK, "check", NULL, CLI_RUN, "compare with 'expect'; exit 1 on a difference"},
+    {OPTION_CHECK_OUTPUTS, "check-outputs", NULL, CLI_RUN, "the outputs of 'expect' alone: for other machines"},
     {'e', "explain", "NODE", CLI_RUN, "why a tensor is where it is, and not elsewhere; may be repeated; 'all'"},
     {OPTION_STEPS, "steps", NULL, CLI_RUN, "show the graph pass by pass; with dot or svg a drawing each"},
     {'m', "memory", NULL, CLI_RUN, "what compute buffers hold, from when to when; with svg as a drawing"},
@@ -311,6 +313,7 @@ static bool set_option(cli_options *o, int id, const char *value) {
     case OPTION_UNFOLD: o->unfold = true; return true;
     case OPTION_ALL: o->unfold = true; o->verbose = true; return true;
     case OPTION_CHECK: o->check = true; return true;
+    case OPTION_CHECK_OUTPUTS: o->check = o->check_outputs = true; return true;
     case OPTION_GRAPH: o->has_graph = true; return read_number("--graph", value, 0, INT_MAX, &o->graph);
     case OPTION_NO_PINS: o->no_pins = true; return true;
     case OPTION_COLOR: return read_color(value, o);

@@ -105,6 +105,10 @@ static void test_limits_messages(void **state) {
     assert_int_equal(3, check.n_differences);
     assert_int_equal(3, check.n_checks);
     sr_check_clear(&check);
+    check.outputs_only = true; /* it says nothing of where nodes are */
+    assert_int_equal(SR_OK, sr_check_run(&check, &c.run, c.layout, &c.error, NULL, NULL));
+    assert_int_equal(0, check.n_checks);
+    sr_check_clear(&check);
     report_case_free(&c);
 }
 
