@@ -214,14 +214,20 @@ bless: $(BUILD)/sched-run ## rewrite the expected outputs of the command-line te
 parity: $(BUILD)/sched-run ## compare with recorded results: make parity GOLDENS=FOLDER
 	@tests/golden/parity.sh "$(BUILD)/sched-run" "$(GOLDENS)"
 
+# A device as `sched-run devices` lists them: opencl, cuda.
+DEVICE ?= opencl
+.PHONY: parity-device
+parity-device: $(BUILD)/sched-run ## execute recorded graphs on a device: make parity-device GOLDENS=FOLDER DEVICE=opencl
+	@tests/golden/device.sh "$(BUILD)" "$(GOLDENS)" "$(DEVICE)"
+
 .PHONY: sanitize
 sanitize: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory check BUILD=build-asan WERROR= \
 	  CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 .PHONY: tsan
-tsan: ## unit tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory unit BUILD=build-tsan WERROR= CFLAGS="-O1 -g -fsanitize=thread"
+tsan: ## unit tests under ThreadSanitizer, which cannot see into drivers: without OpenCL devices
+	@OCL_ICD_VENDORS=/nonexistent $(MAKE) --no-print-directory unit BUILD=build-tsan WERROR= CFLAGS="-O1 -g -fsanitize=thread"
 
 .PHONY: valgrind
 valgrind: $(BUILD)/sched-run $(TEST_BINS) ## unit tests and some runs under Valgrind

@@ -15,7 +15,7 @@ for f in $(find graphs -name '*.json' -not -path 'graphs/machines/*' | sort); do
     fi
 done
 for f in graphs/machines/*.json; do
-    if out=$("$tool" -q --sweep n_tokens=1,64 -b "$f" graphs/models/llama.json 2>&1); then
+    if out=$("$tool" -q --simulate-missing --sweep n_tokens=1,64 -b "$f" graphs/models/llama.json 2>&1); then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

@@ -58,6 +58,7 @@ if [ $only_unit = no ]; then
     count tests/fuzz/run.sh "$build"
     count tests/cli/run.sh "$build/sched-run"
     count tests/golden/parity.sh "$build/sched-run" tests/golden
+    count tests/golden/device.sh "$build" tests/golden opencl
     count tests/graphs.sh "$build/sched-run"
     count tests/record/run.sh "$build"
     count tests/record/llama.sh "$build"

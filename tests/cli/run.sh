@@ -3,7 +3,8 @@
 #
 # cases/NAME.cmd is a shell script, run in tests/cli/cases with $SCHED_RUN set; what it writes must equal NAME.out and
 # NAME.err to the byte (a missing file stands for nothing), its exit status NAME.status (missing: 0).  NAME.needs names
-# programs without which a case is passed over.  --bless writes the expected files anew.
+# programs without which a case is passed over; `opencl` there stands for such a device.  Cases see OpenCL's devices only
+# where they set OCL_ICD_VENDORS to $VENDORS.  --bless writes the expected files anew.
 set -u
 bless=no
 if [ "${1-}" = --bless ]; then bless=yes; shift; fi
@@ -13,6 +14,12 @@ shift
 cd "$(dirname "$0")/cases" || exit 1
 LC_ALL=C
 export LC_ALL
+build=$(dirname "$SCHED_RUN")
+root=$(CDPATH='' cd -- ../../.. && pwd)
+. "$root/tests/opencl_env.sh"
+vendors=${OCL_ICD_VENDORS-/etc/OpenCL/vendors}
+OCL_ICD_VENDORS=/nonexistent
+export OCL_ICD_VENDORS
 unset GGML_SCHED_DEBUG GGML_SCHED_DEBUG_REALLOC GGML_OP_OFFLOAD_MIN_BATCH NO_COLOR
 passed=0
 failed=0
@@ -37,10 +44,15 @@ run_case() {
     name=$1
     if [ -f "$name.needs" ]; then
         for program in $(cat "$name.needs"); do
+            if [ "$program" = opencl ]; then
+                OCL_ICD_VENDORS=$vendors "$SCHED_RUN" devices | grep -q '^    opencl' && continue
+                echo "$name: skipped, there is no OpenCL device"
+                return
+            fi
             command -v "$program" >/dev/null 2>&1 || { echo "$name: skipped, there is no $program"; return; }
         done
     fi
-    WORK=$work sh "$name.cmd" >"$work/out" 2>"$work/err" </dev/null
+    WORK=$work VENDORS=$vendors sh "$name.cmd" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     : >"$work/status"
     [ $status -eq 0 ] || echo $status >"$work/status"

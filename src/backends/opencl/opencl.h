@@ -18,8 +18,7 @@
 /* One platform with one context for all its devices, so that buffers can be copied from one to another. */
 typedef struct sr__ocl_platform {
     cl_platform_id id;
-    cl_context context;     /* while a device of it is open */
-    int n_open;
+    cl_context context;     /* made for the first device that is opened */
     char last_words[256];   /* what the driver told the context last, "" for nothing */
 } sr__ocl_platform;
 
@@ -30,8 +29,7 @@ typedef struct sr__ocl_entry {
     bool is_cpu;
     char *description;
     size_t total_memory, used;
-    int n_open;
-    cl_program program;     /* built at the first launch, kept while the device is open */
+    cl_program program;     /* built at the first launch */
 } sr__ocl_entry;
 
 /* Guards platforms and entries. */
@@ -42,9 +40,8 @@ extern pthread_mutex_t sr__ocl_lock;
 /* The devices of this machine, GPUs before CPUs; 0 and why.  They stay as they are once they were found. */
 int sr__ocl_count(const char **out_why_none);
 sr__ocl_entry *sr__ocl_entry_get(int index);
-/* Takes and gives back the context; the lock is not held. */
+/* Makes the context if there is none; the lock is not held. */
 sr_status sr__ocl_platform_open(sr__ocl_platform *platform, sr_error *err);
-void sr__ocl_platform_close(sr__ocl_platform *platform);
 
 /* ---- opencl_errors.c ---- */
 

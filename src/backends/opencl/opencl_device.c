@@ -79,9 +79,6 @@ static sr_status ocl_device_open(int index, sr__gpu_device **out_device, sr_erro
     d->entry = entry;
     SR_TRY(read_limits(d, err));
     SR_TRY(sr__ocl_platform_open(entry->platform, err));
-    pthread_mutex_lock(&sr__ocl_lock);
-    entry->n_open++;
-    pthread_mutex_unlock(&sr__ocl_lock);
     *out_device = &d->base;
     return SR_OK;
 done:
@@ -89,21 +86,7 @@ done:
     return status;
 }
 
-static void ocl_device_close(sr__gpu_device *device) {
-    sr__ocl_entry *entry = ((sr__ocl_device *)device)->entry;
-    cl_program last = NULL;
-    pthread_mutex_lock(&sr__ocl_lock);
-    if (--entry->n_open == 0) {
-        last = entry->program;
-        entry->program = NULL;
-    }
-    pthread_mutex_unlock(&sr__ocl_lock);
-    if (last) {
-        clReleaseProgram(last);
-    }
-    sr__ocl_platform_close(entry->platform);
-    sr__free(device);
-}
+static void ocl_device_close(sr__gpu_device *device) { sr__free(device); }
 
 const sr__gpu_runtime sr__ocl_runtime = {
     .name = "opencl",

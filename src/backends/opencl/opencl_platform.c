@@ -1,7 +1,8 @@
 /*
  * opencl_platform.c - finding the platforms and devices of this machine; one context a platform.
  *
- * Layer: backends.  What was found stays for the life of the process, as the vendors' libraries themselves do.
+ * Layer: backends.  What was found stays for the life of the process, as the vendors' libraries themselves do; so do
+ * contexts and programs, because a process that opens a device once often opens it again.
  */
 #include "backends/opencl/opencl.h"
 
@@ -220,25 +221,9 @@ sr_status sr__ocl_platform_open(sr__ocl_platform *platform, sr_error *err) {
         platform->last_words[0] = '\0';
         status = context_new(platform, &code, err);
     }
-    if (platform->context) {
-        platform->n_open++;
-    }
     pthread_mutex_unlock(&sr__ocl_lock);
     if (status == SR_OK && code != CL_SUCCESS) {
         status = sr__ocl_fail(err, platform, "clCreateContext", code);
     }
     return status;
-}
-
-void sr__ocl_platform_close(sr__ocl_platform *platform) {
-    cl_context last = NULL;
-    pthread_mutex_lock(&sr__ocl_lock);
-    if (--platform->n_open == 0) {
-        last = platform->context;
-        platform->context = NULL;
-    }
-    pthread_mutex_unlock(&sr__ocl_lock);
-    if (last) {
-        clReleaseContext(last); /* it may call back */
-    }
 }
