@@ -157,6 +157,8 @@ typedef struct sr_device_i {
     /* Whether it can also execute what it supports (a CPU claims ops that its kernels lack, as the reference's does);
      * optional: it can.  why gets words that live as long as the device. */
     bool (*can_execute)(sr_device *device, const sr_graph_view *view, int32_t tensor, const char **why);
+    /* Whether it has a kernel for any operands of the op; optional: whoever wants to know asks about a node. */
+    bool (*has_kernel)(sr_device *device, int op);
     bool (*supports_buffer_type)(sr_device *device, const sr_buffer_type *type);
     bool (*offload_op)(sr_device *device, const sr_graph_view *view, int32_t tensor); /* optional: never */
     sr_status (*init_backend)(sr_device *device, sr_backend *backend, sr_error *err); /* fills iface and context */

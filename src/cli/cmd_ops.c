@@ -1,15 +1,15 @@
 /*
  * cmd_ops.c - sched-run ops: the table of ops, and who executes each.
  *
- * Layer: cli.  Host kernels, which the cpu and sim drivers share, are known by op; other drivers are asked about one
- * node of the op over small f32 matrices, where such a node can be made.
+ * Layer: cli.  Host kernels, which the cpu and sim drivers share, are known by op; other drivers know by op, too, or are
+ * asked about one node of the op over small f32 matrices, where such a node can be made.
  */
 #include <math.h>
 
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 
-enum { EXTENT = 64, TEXT_COLUMN = 58 };
+enum { EXTENT = 64, TEXT_COLUMN = 66 };
 
 /* ---- one node to ask about -------------------------------------------------------------------------------------- */
 
@@ -96,6 +96,16 @@ static bool is_real(const sr_backend *backend, const sr_graph *unknown, int32_t 
     return !executes(backend, unknown, node);
 }
 
+static bool has_kernel(const sr_backend *backend, int op, const sr_graph *graph, int32_t node,
+                       const sr_graph *unknown, int32_t unknown_node) {
+    const sr_device_i *iface = backend->device->iface;
+    if (has_host_kernels(backend->name)) {
+        return sr__kernel_get(op)->run != NULL;
+    }
+    return iface->has_kernel ? iface->has_kernel(backend->device, op)
+                             : graph && executes(backend, graph, node) && is_real(backend, unknown, unknown_node);
+}
+
 static void put_executors(sr__str *s, int op, const sr_machine *machine, const sr_graph *unknown,
                           int32_t unknown_node) {
     if (op == SR_OP_NONE || sr_op_is_view(op)) {
@@ -107,10 +117,7 @@ static void put_executors(sr__str *s, int op, const sr_machine *machine, const s
     const size_t start = s->length;
     for (int b = machine != NULL ? machine->n_backends - 1 : -1; b >= 0; b--) { /* the CPU first */
         const sr_backend *backend = machine->backends[b];
-        const bool yes = has_host_kernels(backend->name) ? sr__kernel_get(op)->run != NULL
-                                                         : graph != NULL && executes(backend, graph, node) &&
-                                                               is_real(backend, unknown, unknown_node);
-        if (yes) {
+        if (has_kernel(backend, op, graph, node, unknown, unknown_node)) {
             sr__str_printf(s, "%s%s", s->length > start ? " " : "", backend->name);
         }
     }

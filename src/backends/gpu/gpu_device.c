@@ -4,6 +4,7 @@
  * Layer: backends.  Answers to the device half of the reference's GPU backends.
  */
 #include "backends/gpu/gpu_device.h"
+#include "backends/gpu/gpu_launch.h"
 
 static void gpu_memory(sr_device *device, size_t *out_free, size_t *out_total) {
     const sr__gpu_own *own = device->context;
@@ -17,6 +18,11 @@ static bool gpu_supports_op(sr_device *device, const sr_graph_view *view, int32_
         *why = refusal;
     }
     return refusal == NULL;
+}
+
+static bool gpu_has_kernel(sr_device *device, int op) {
+    (void)device;
+    return sr__gpu_op_get(op)->compute != NULL;
 }
 
 static bool gpu_supports_buffer_type(sr_device *device, const sr_buffer_type *type) {
@@ -46,6 +52,7 @@ static const sr_device_i gpu_device_i = {
     .memory = gpu_memory,
     .supports_op = gpu_supports_op,
     .can_execute = gpu_supports_op,
+    .has_kernel = gpu_has_kernel,
     .supports_buffer_type = gpu_supports_buffer_type,
     .init_backend = sr__gpu_init_backend,
     .event_new = sr__gpu_event_new,

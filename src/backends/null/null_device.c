@@ -84,7 +84,7 @@ static const sr_device_i null_device_i = {
     .supports_buffer_type = null_supports_buffer_type,
     .init_backend = null_init_backend,
     .free = null_device_free,
-    /* optional: can_execute, offload_op, event_new, event_free, event_synchronize */
+    /* optional: can_execute, has_kernel, offload_op, event_new, event_free, event_synchronize */
 };
 
 /* ---- the driver: finds devices and opens them -------------------------------------------------------------------- */
