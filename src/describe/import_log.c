@@ -26,8 +26,8 @@ static sr_status check_content(const sr__import *im) {
         return SR_DESCRIPTION;
     }
     return sr__fail(im->err, SR_DESCRIPTION,
-                    "there is no schedule in the log: %lld line%s without \"## SPLIT #N: BACKEND # N inputs\" or \"node "
-                    "#N (OP):\". Set GGML_SCHED_DEBUG=2, and let the program log at debug level (-v, or -lv 5)",
+                    "there is no schedule in the log: %lld line%s without \"## SPLIT #N: BACKEND # N inputs\" or "
+                    "\"node #N (OP):\". Set GGML_SCHED_DEBUG=2, and let the program log at debug level (-v, or -lv 5)",
                     (long long)log->lines.n_lines, log->lines.n_lines == 1 ? "" : "s");
 }
 

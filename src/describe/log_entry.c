@@ -68,7 +68,7 @@ static const char *read_size(const char *p, const char *end, sr__log_entry *entr
     } else {
         unit = n_digits == 4 && value < 1024 ? 1024 : 1024 * 1024;
     }
-    const int64_t limit = INT64_C(1) << 52;
+    const int64_t limit = INT64_C(1) << 44; /* no machine has as much */
     entry->step = unit;
     entry->size = value < limit / unit ? value * unit : limit;
     return skip_spaces(p, end);

@@ -271,7 +271,7 @@ static sr_status find_copy(maker *m, const sr__log_node *node, const sr__log_ent
     if (*out < 0 && k >= 0) {
         *out = m->made[k].item;
     }
-    return status;
+    return status == SR_OK && m->key.failed ? sr__fail_memory(m->im->err) : status;
 }
 
 /* A copy that no header tells of, because there is none or it is cut: an input all the same. */

@@ -152,7 +152,8 @@ static void tell_machine(sr__import *im) {
     }
     if (machine->n_types > 0) {
         say(im, SR_IMPORT_INFERRED,
-            "%d more buffer type%s, for tensors that others read than the rest of their backend's", machine->n_types, some(machine->n_types));
+            "%d more buffer type%s, for tensors that others read than the rest of their backend's", machine->n_types,
+            some(machine->n_types));
     }
     if (machine->n_copies > 1) {
         say(im, SR_IMPORT_INFERRED, "%d pipeline copies, since copies are numbered up to %d", machine->n_copies,
