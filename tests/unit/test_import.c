@@ -55,7 +55,7 @@ static const char *backend_of(const sr_description *d, const char *id) {
     return "";
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------- */
+/* ---- fields ----------------------------------------------------------------------------------------------------- */
 
 static sr__log_entry entry_of(const char *text, int width) {
     sr__log_entry entry;
@@ -119,19 +119,19 @@ static void test_view_names(void **state) {
     }
 }
 
-/* ---- which names mean which tensor ---------------------------------------------------------------------------------- */
+/* ---- which names mean which tensor ------------------------------------------------------------------------------ */
 
-#define NODE(number, op, name, size, backend) "node #" number " (" op "): " name " (" size ") [" backend "]:"
-#define SOURCE(name, size, backend) " " name " (" size ") [" backend "]"
+#define N(number, op, name, size, backend) "node #" number " (" op "): " name " (" size ") [" backend "]:"
+#define S(name, size, backend) " " name " (" size ") [" backend "]"
 
 /* Names repeat; the newest of the size and backend is meant. */
 static void test_repeated_names(void **state) {
     (void)state;
-    sr_description *d = imported("## SPLIT #0: CPU # 0 inputs\n" NODE("0", "ADD", "x", "4K", "CPU") SOURCE("a", "4K", "CPU")
-                                 "\n" NODE("1", "MUL", "x", "4K", "CPU") SOURCE("x", "4K", "CPU") "\n"
-                                 NODE("2", "MUL", "x", "8K", "CPU") SOURCE("x", "4K", "CPU") "\n"
-                                 NODE("3", "MUL", "", "4K", "CPU") SOURCE("x", "4K", "CPU") SOURCE("x", "8K", "CPU") "\n"
-                                 NODE("4", "MUL", "y", "4K", "CPU") SOURCE("", "4K", "CPU") "\n");
+    sr_description *d = imported("## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU")
+                                 "\n" N("1", "MUL", "x", "4K", "CPU") S("x", "4K", "CPU") "\n"
+                                 N("2", "MUL", "x", "8K", "CPU") S("x", "4K", "CPU") "\n"
+                                 N("3", "MUL", "", "4K", "CPU") S("x", "4K", "CPU") S("x", "8K", "CPU") "\n"
+                                 N("4", "MUL", "y", "4K", "CPU") S("", "4K", "CPU") "\n");
     assert_string_equal(source_of(d, "x", 0), "a");
     assert_string_equal(source_of(d, "x@1", 0), "x");
     assert_string_equal(source_of(d, "x@2", 0), "x@1");
@@ -145,10 +145,10 @@ static void test_repeated_names(void **state) {
 /* Numbers that are left out are views; a name that says so is one, of the tensor it names. */
 static void test_views(void **state) {
     (void)state;
-    sr_description *d = imported("## SPLIT #0: GPU0 # 0 inputs\n" NODE("1", "ADD", "q", "4K", "GPU0") SOURCE("a", "4K", "GPU0")
-                                 "\n" NODE("4", "MUL", "y", "4K", "GPU0") SOURCE("q (view)", "2K", "GPU0")
-                                 SOURCE("cache (view)", "2K", "GPU0") "\n"
-                                 NODE("5", "CPY", "q", "4K", "GPU0") SOURCE("y", "4K", "GPU0") SOURCE("q", "4K", "GPU0") "\n");
+    sr_description *d = imported("## SPLIT #0: GPU0 # 0 inputs\n" N("1", "ADD", "q", "4K", "GPU0") S("a", "4K", "GPU0")
+                                 "\n" N("4", "MUL", "y", "4K", "GPU0") S("q (view)", "2K", "GPU0")
+                                 S("cache (view)", "2K", "GPU0") "\n"
+                                 N("5", "CPY", "q", "4K", "GPU0") S("y", "4K", "GPU0") S("q", "4K", "GPU0") "\n");
     const sr_graph *graph = sr_description_run(d, 0)->graph;
     assert_int_equal(graph->n_nodes, 6);
     assert_int_equal(tensor_of(d, 0, "q (view)")->op, SR_OP_VIEW);
@@ -163,11 +163,11 @@ static void test_views(void **state) {
 static void test_copies(void **state) {
     (void)state;
     sr_description *d = imported(
-        "## SPLIT #0: CPU # 0 inputs\n" NODE("0", "ADD", "x", "4K", "CPU") SOURCE("a", "4K", "CPU") "\n"
-        NODE("1", "MUL", "x", "4K", "CPU") SOURCE("a", "4K", "CPU") "\n"
+        "## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU") "\n"
+        N("1", "MUL", "x", "4K", "CPU") S("a", "4K", "CPU") "\n"
         "## SPLIT #1: GPU0 # 3 inputs: [x (4K)] [x (4K)] [w (1M)]\n"
-        NODE("2", "MUL", "y", "4K", "GPU0") SOURCE("GPU0#x#0", "4K", "NULL") SOURCE("GPU0#x#0", "4K", "NULL") "\n"
-        NODE("3", "MUL", "z", "4K", "GPU0") SOURCE("GPU0#x#0", "4K", "NULL") SOURCE("GPU0#w#0", "1M", "NULL") "\n");
+        N("2", "MUL", "y", "4K", "GPU0") S("GPU0#x#0", "4K", "NULL") S("GPU0#x#0", "4K", "NULL") "\n"
+        N("3", "MUL", "z", "4K", "GPU0") S("GPU0#x#0", "4K", "NULL") S("GPU0#w#0", "1M", "NULL") "\n");
     const char *first = source_of(d, "y", 0), *second = source_of(d, "y", 1);
     assert_string_not_equal(first, second);
     assert_string_equal(first, "x@1");
@@ -185,10 +185,12 @@ static void test_copies(void **state) {
 static void test_shared_memory(void **state) {
     (void)state;
     sr_description *d = imported("## SPLIT #0: GPU0 # 1 inputs: [a (4K)]\n"
-                                 NODE("0", "ADD", "x", "4K", "GPU0") SOURCE("GPU0#a#0", "4K", "NULL") SOURCE("h", "4K", "CPU") "\n"
-                                 NODE("1", "ADD", "z", "4K", "GPU0") SOURCE("GPU0#a#0", "4K", "NULL") SOURCE("x", "4K", "GPU0") "\n"
-                                 "## SPLIT #1: BLAS # 0 inputs\n" NODE("2", "MUL_MAT", "y", "4K", "BLAS") SOURCE("c", "4K", "CPU") "\n"
-                                 "## SPLIT #2: CPU # 0 inputs\n" NODE("3", "ADD", "c2", "4K", "CPU") SOURCE("y", "4K", "BLAS") "\n");
+                                 N("0", "ADD", "x", "4K", "GPU0") S("GPU0#a#0", "4K", "NULL") S("h", "4K", "CPU") "\n"
+                                 N("1", "ADD", "z", "4K", "GPU0") S("GPU0#a#0", "4K", "NULL") S("x", "4K", "GPU0") "\n"
+                                 "## SPLIT #1: BLAS # 0 inputs\n" N("2", "MUL_MAT", "y", "4K", "BLAS")
+                                 S("c", "4K", "CPU") "\n"
+                                 "## SPLIT #2: CPU # 0 inputs\n" N("3", "ADD", "c2", "4K", "CPU")
+                                 S("y", "4K", "BLAS") "\n");
     const sr_machine *machine = sr_description_machine(d);
     assert_int_equal(machine->n_backends, 3);
     assert_string_equal(machine->backends[0]->name, "GPU0");
@@ -197,11 +199,11 @@ static void test_shared_memory(void **state) {
     sr_description_free(d);
 }
 
-/* ---- what is said and what fails ------------------------------------------------------------------------------------- */
+/* ---- what is said and what fails -------------------------------------------------------------------------------- */
 
-static const char two[] = "## SPLIT #0: CPU # 0 inputs\n" NODE("0", "ADD", "x", "4K", "CPU") SOURCE("a", "4K", "CPU") "\n\n"
-                          "## SPLIT #0: CPU # 0 inputs\n" NODE("0", "ADD", "x", "8K", "CPU") SOURCE("a", "8K", "CPU") "\n\n"
-                          "## SPLIT #0: CPU # 0 inputs\n" NODE("0", "ADD", "x", "4K", "CPU") SOURCE("a", "4K", "CPU") "\n";
+static const char two[] = "## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU") "\n\n"
+                          "## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "8K", "CPU") S("a", "8K", "CPU") "\n\n"
+                          "## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU") "\n";
 
 static void test_several(void **state) {
     (void)state;
@@ -262,15 +264,15 @@ static void test_failures(void **state) {
     sr__str_free(&many);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 static const char whole[] =
-    "## SPLIT #0: CPU # 0 inputs\n" NODE("0", "GET_ROWS", "embd", "4K", "CPU") SOURCE("token_embd.weight", "1M", "CPU") "\n"
+    "## SPLIT #0: CPU # 0 inputs\n" N("0", "GET_ROWS", "embd", "4K", "CPU") S("token_embd.weight", "1M", "CPU") "\n"
     "## SPLIT #1: GPU0 # 2 inputs: [embd (4K)] [w (2K)]\n"
-    NODE("2", "MUL", "x", "4K", "GPU0") SOURCE("GPU0#embd#1", "4K", "NULL") SOURCE("embd (view)", "1K", "CPU") "\n"
-    NODE("3", "ADD", "y", "4K", "GPU0") SOURCE("x (view)", "4K", "GPU0") SOURCE("GPU0#w#1", "2K", "NULL") "\n"
+    N("2", "MUL", "x", "4K", "GPU0") S("GPU0#embd#1", "4K", "NULL") S("embd (view)", "1K", "CPU") "\n"
+    N("3", "ADD", "y", "4K", "GPU0") S("x (view)", "4K", "GPU0") S("GPU0#w#1", "2K", "NULL") "\n"
     "## SPLIT #2: GPU0 # 1 inputs: [blk.0.w (2K)]\n"
-    NODE("4", "MUL", "z", "4K", "GPU0") SOURCE("GPU0#blk.0.w#1", "2K", "NULL") SOURCE("y", "4K", "GPU0") "\n";
+    N("4", "MUL", "z", "4K", "GPU0") S("GPU0#blk.0.w#1", "2K", "NULL") S("y", "4K", "GPU0") "\n";
 
 static void test_each_allocation(void **state) {
     (void)state;
@@ -293,9 +295,11 @@ static void test_each_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entries),        cmocka_unit_test(test_view_names), cmocka_unit_test(test_repeated_names),
-        cmocka_unit_test(test_views),          cmocka_unit_test(test_copies),     cmocka_unit_test(test_shared_memory),
-        cmocka_unit_test(test_several),        cmocka_unit_test(test_failures),   cmocka_unit_test(test_each_allocation),
+        cmocka_unit_test(test_entries),       cmocka_unit_test(test_view_names),
+        cmocka_unit_test(test_repeated_names), cmocka_unit_test(test_views),
+        cmocka_unit_test(test_copies),        cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_several),       cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
