@@ -34,15 +34,31 @@ OPENCL_LIBS := $(shell $(PKG_CONFIG) --libs OpenCL)
 else
 UNUSED_SRCS += $(filter-out %/opencl_driver.c,$(wildcard src/backends/opencl/*.c))
 endif
+# Likewise the CUDA backend: CUDA=0, CUDA=1.  The runtime is linked statically and cuBLAS loaded when it is needed, so
+# that what was built also starts where there is neither.  Sanitizers leave it out.
+CUDA_HOME ?= $(if $(wildcard /usr/local/cuda),/usr/local/cuda,/usr)
+NVCC      ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
+CUDART    := $(firstword $(wildcard $(addsuffix /libcudart_static.a,$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib \
+  $(CUDA_HOME)/lib/x86_64-linux-gnu)))
+CUDA      ?= $(if $(findstring -fsanitize,$(CFLAGS)),0,$(if $(NVCC),$(if $(CUDART),1,0),0))
+# Code for these, and PTX of each for what comes after it.
+CUDA_ARCHS ?= 75 90
+ifeq ($(CUDA),1)
+CPPFLAGS  += -DSR_HAVE_CUDA -isystem $(CUDA_HOME)/include
+CUDA_LIBS := -L$(dir $(CUDART)) -lcudart_static -ldl -lrt
+CUDA_OBJS := $(BUILD)/src/backends/cuda/cuda_kernels.o
+else
+UNUSED_SRCS += $(filter-out %/cuda_driver.c,$(wildcard src/backends/cuda/*.c))
+endif
 CPPFLAGS += $(CJSON_CFLAGS)
-LIBS = $(CJSON_LIBS) $(BLAS_LIBS) $(OPENCL_LIBS) -lm -pthread
+LIBS = $(CJSON_LIBS) $(BLAS_LIBS) $(OPENCL_LIBS) $(CUDA_LIBS) -lm -pthread
 
 SRCS     := $(filter-out $(UNUSED_SRCS) src/record/%,$(sort $(wildcard src/*/*.c src/backends/*/*.c)))
 RECORD_SRCS := $(sort $(wildcard src/record/*.c))
 RECORD_TOOL := $(sort $(wildcard src/record/tool/*.c)) src/record/json_text.c
 LIB_SRCS := $(filter-out src/cli/%,$(SRCS))
 CLI_SRCS := $(filter src/cli/%,$(SRCS))
-LIB_OBJS := $(LIB_SRCS:%.c=$(BUILD)/%.o)
+LIB_OBJS := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(CUDA_OBJS)
 CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 SUPPORT_SRCS := $(sort $(wildcard tests/support/*.c))
 SUPPORT_OBJS := $(SUPPORT_SRCS:%.c=$(BUILD)/%.o)
@@ -92,6 +108,13 @@ $(BUILD)/%.embed: $(BUILD)/%
 PAGE_PARTS := $(patsubst %,$(BUILD)/%.embed,$(wildcard src/report/page/*))
 $(BUILD)/src/report/report_html.o: CPPFLAGS += -I$(BUILD)/src
 $(BUILD)/src/report/report_html.o: $(PAGE_PARTS)
+
+# The kernels for CUDA.  A compiler cache in CC serves nvcc, too.
+NVCC_FLAGS = -std=c++17 -O3 -Isrc $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=[sm_$(a),compute_$(a)]) \
+  -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-Wall,-Wextra $(if $(WERROR),-Werror all-warnings)
+$(BUILD)/%.o: %.cu
+	@mkdir -p $(@D)
+	$(call Q,NVCC)$(filter %ccache,$(firstword $(CC))) $(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # The OpenCL program: its language, then the kernel files in the order of all_kernels.h.
 KERNELS := src/backends/gpu/kernels

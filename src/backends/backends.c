@@ -11,6 +11,7 @@ const sr_driver *const *sr_drivers(void) {
         &sr__driver_sim,
         &sr__driver_blas,
         &sr__driver_opencl,
+        &sr__driver_cuda,
         &sr__driver_null,
         NULL,
     };

@@ -12,6 +12,7 @@ extern const sr_driver sr__driver_cpu;
 extern const sr_driver sr__driver_sim;
 extern const sr_driver sr__driver_blas;
 extern const sr_driver sr__driver_opencl;
+extern const sr_driver sr__driver_cuda;
 extern const sr_driver sr__driver_null;
 
 #endif

@@ -68,7 +68,7 @@ typedef struct sr__gpu_launch {
     int n_args;
 } sr__gpu_launch;
 
-/* y = a * b as MUL_MAT has it: y[m, n] = sum over k of a[k, m] * b[k, n], of f32 or f16 a and f32 b. */
+/* y = a * b as MUL_MAT has it: y[m, n] = sum over k of a[k, m] * b[k, n]; a is f32, f16 or bf16, and b of a's type. */
 typedef struct sr__gpu_product {
     gpu_tensor a, b, y;
     sr__gpu_memory *a_memory, *b_memory, *y_memory;

@@ -16,7 +16,7 @@ enum { FEW_COLUMNS = 8, FEW_EXPERT_COLUMNS = 32 };
 /* Rounded columns take so many bytes of scratch at a time. */
 static const gpu_long MOST_SCRATCH = (gpu_long)256 << 20;
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 static const char *refuse_any(const sr__gpu_device *device, const sr_graph_view *view, const sr_tensor *node) {
     const char *why = sr__kernel_refuse_node(view, node);
@@ -55,7 +55,7 @@ static const char *mul_mat_id_refuse(const sr__gpu_device *device, const sr_grap
     return node->ne[1] < INT32_MAX / 4 / (node->ne[2] > 0 ? node->ne[2] : 1) ? NULL : "there are too many columns";
 }
 
-/* ---- products of plain sources -------------------------------------------------------------------------------------- */
+/* ---- products of plain sources --------------------------------------------------------------------------------- */
 
 /* One product, or a part of one: as the node's operands, or pieces of them. */
 typedef struct product {
@@ -208,7 +208,7 @@ static sr_status mul_mat_compute(const sr__gpu_node *node, sr_error *err) {
 
 const sr__gpu_op sr__gpu_op_mul_mat = {.refuse = mul_mat_refuse, .compute = mul_mat_compute};
 
-/* ---- products with experts ------------------------------------------------------------------------------------------ */
+/* ---- products with experts ------------------------------------------------------------------------------------- */
 
 static sr_status sort_experts(const sr__gpu_node *node, sr__gpu_memory *lists, gpu_int experts, gpu_int most_tiles,
                               sr_error *err) {
@@ -258,7 +258,7 @@ done:
 
 const sr__gpu_op sr__gpu_op_mul_mat_id = {.refuse = mul_mat_id_refuse, .compute = mul_mat_id_compute};
 
-/* ---- outer products ------------------------------------------------------------------------------------------------- */
+/* ---- outer products -------------------------------------------------------------------------------------------- */
 
 static sr_status out_prod_compute(const sr__gpu_node *node, sr_error *err) {
     const gpu_long *ne = node->dst_place.ne;
