@@ -304,6 +304,23 @@ cJSON *browser_evaluate(browser *b, const char *expression) {
     return value;
 }
 
+double browser_busy(browser *b) {
+    cJSON *params = cJSON_CreateObject();
+    cJSON_AddStringToObject(params, "timeDomain", "threadTicks");
+    cJSON_Delete(browser_command(b, "Performance.enable", params));
+    cJSON *result = browser_command(b, "Performance.getMetrics", NULL);
+    const cJSON *metrics = cJSON_GetObjectItem(result, "metrics");
+    double seconds = -1.0;
+    for (const cJSON *m = metrics != NULL ? metrics->child : NULL; m != NULL; m = m->next) {
+        const char *name = text_at(m, "name", NULL, NULL);
+        if (name != NULL && strcmp(name, "TaskDuration") == 0) {
+            seconds = cJSON_GetObjectItem(m, "value")->valuedouble;
+        }
+    }
+    cJSON_Delete(result);
+    return seconds;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
 typedef struct key { const char *name; int code; const char *text; } key;

@@ -33,6 +33,8 @@ void browser_stop(browser *b);
 bool browser_open(browser *b, const char *path, const char *fragment);
 /* The value of an expression, to be deleted by the caller; NULL: it threw, or nothing came back. */
 cJSON *browser_evaluate(browser *b, const char *expression);
+/* Processor time that the page's thread has used so far, in seconds; negative: not known. */
+double browser_busy(browser *b);
 /* A key as a person would press it: "Tab", "ArrowDown", "Enter", or one character. */
 bool browser_press(browser *b, const char *key, bool shift);
 bool browser_resize(browser *b, int width, int height);

@@ -25,12 +25,12 @@ function sameAt(list, a, b, n) {
   return true;
 }
 
-/* Where a pattern of at most 8 splits comes three times or more in a row; all others alone. */
+/* Where a pattern of at most 24 splits comes three times or more in a row; all others alone. */
 function repeats(signatures) {
   const groups = [];
   for (let i = 0; i < signatures.length;) {
     let best = { first: i, period: 1, times: 1 };
-    for (let period = 1; period <= 8; period++) {
+    for (let period = 1; period <= 24; period++) {
       let times = 1;
       while (i + (times + 1) * period <= signatures.length &&
              sameAt(signatures, i, i + times * period, period)) { times++; }
