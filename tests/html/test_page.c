@@ -452,7 +452,7 @@ static void test_paper(void **state) {
 /* The best of three.  Where others use the machine as well, it is processor time that tells of the page. */
 static double seconds_to_open(const char *arguments, double *out_busy) {
     double best = 1e9;
-    *out_busy = 1e9;
+    *out_busy = 0.0;
     write_report("html", arguments, page_path);
     for (int i = 0; i < 3; i++) {
         check(browser_open(&chromium, page_path, NULL));
@@ -460,7 +460,7 @@ static double seconds_to_open(const char *arguments, double *out_busy) {
         const double busy = browser_busy(&chromium); /* of a process that may have shown others before */
         cJSON *ms = evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd");
         best = ms->valuedouble * 1e-3 < best ? ms->valuedouble * 1e-3 : best;
-        *out_busy = busy > 0.0 && busy < *out_busy ? busy : *out_busy;
+        *out_busy = busy > *out_busy ? busy : *out_busy;
         cJSON_Delete(ms);
     }
     return best;
@@ -472,7 +472,7 @@ static void test_a_thousand_nodes_in_two_seconds(void **state) {
     const double seconds = seconds_to_open("-n -p n_layer=32 graphs/models/llama.json", &busy);
     print_message("1028 nodes, 3 runs: %.2f s, %.2f s of the processor\n", seconds, busy);
     assert_holds("document.documentElement.dataset.ready === 'true'");
-    assert_true(seconds < 2.0 || busy < 1.0);
+    assert_true(seconds < 2.0 || (busy > 0.0 && busy < 1.0));
 }
 
 static void test_ten_thousand_nodes(void **state) {
