@@ -62,7 +62,7 @@ if [ $only_unit = no ]; then
     count tests/graphs.sh "$build/sched-run"
     count tests/record/run.sh "$build"
     count tests/record/llama.sh "$build"
-    count tests/docs/run.sh "$build/sched-run" docs/teaching.md
+    count tests/docs/run.sh "$build/sched-run" docs/teaching.md docs/estimating.md
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
