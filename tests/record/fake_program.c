@@ -5,15 +5,14 @@
  *
  * Actions: `build N` builds a graph of N nodes, `chain N` runs it too, `same` runs the last graph again, `reserve`,
  * `size` and `split` give it to the scheduler without running it, `new` makes another scheduler, `free` frees it,
- * `threads` runs four schedulers at once, `kill`, `abort`, `_exit` and `exit N` end the program, `cd FOLDER` and
- * `sleep` do what they say.
+ * `threads` runs four schedulers at once, `kill`, `abort`, `_exit` and `exit N` end the program, `cd FOLDER` does
+ * that.
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/fake_ggml.h"
@@ -99,7 +98,6 @@ static void run_threads(void) {
 
 static void act(work *w, const char *action, const char *next) {
     size_t sizes[2];
-    const struct timespec second = {1, 200000000};
     if (strcmp(action, "chain") == 0) {
         build(w, atoi(next));
         run(w);
@@ -129,8 +127,6 @@ static void act(work *w, const char *action, const char *next) {
         exit(atoi(next));
     } else if (strcmp(action, "cd") == 0 && chdir(next)) {
         perror(next);
-    } else if (strcmp(action, "sleep") == 0) {
-        nanosleep(&second, NULL);
     }
 }
 

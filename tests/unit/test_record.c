@@ -378,6 +378,26 @@ static void test_numbers(void **state) {
     free(end(&b));
 }
 
+/* Runs of a known graph are written now and then, so that little is missing of a program that is killed. */
+static void test_now_and_then(void **state) {
+    (void)state;
+    program p = {0};
+    start(&p);
+    build_chain(&p, 3);
+    run(&p);
+    run(&p);
+    char *all = read_text(output);
+    assert_int_equal(count(all, "{\"graph\":"), 1);
+    free(all);
+    recorder_recordings->write_took = 1000;
+    recorder_recordings->written_at -= 2000000000;
+    run(&p);
+    all = read_text(output);
+    assert_int_equal(count(all, "{\"graph\":"), 3);
+    free(all);
+    free(end(&p));
+}
+
 /* A child has its own recordings and writes none of its parent's. */
 static void test_fork(void **state) {
     (void)state;
@@ -545,7 +565,7 @@ int main(void) {
         cmocka_unit_test_setup(test_data, reset), cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_numbers, reset), cmocka_unit_test_setup(test_fork, reset),
         cmocka_unit_test_setup(test_threads, reset), cmocka_unit_test_setup(test_unwinding, reset),
-        cmocka_unit_test_setup(test_cost, reset),
+        cmocka_unit_test_setup(test_cost, reset), cmocka_unit_test_setup(test_now_and_then, reset),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
