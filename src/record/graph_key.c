@@ -6,6 +6,7 @@
  * A program may build the same graph for every token.  The key is all that is worked out then: 128 bits of everything
  * that a description says of the graph.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,32 +69,53 @@ static bool add(graph_items *g, abi_tensor *tensor) {
     return true;
 }
 
-static bool add_outside(graph_items *g, abi_tensor *tensor) {
-    return !tensor || items_find(g, tensor) >= 0 || add(g, tensor);
+/* The index of a source, which may be outside of the graph; -1 for none, -2 where memory ran out. */
+static int link_to(graph_items *g, abi_tensor *tensor) {
+    if (!tensor) {
+        return -1;
+    }
+    const int found = items_find(g, tensor);
+    return found >= 0 ? found : add(g, tensor) ? g->n - 1 : -2;
+}
+
+static bool add_links(graph_items *g, int item) {
+    const abi_tensor *tensor = g->items[item];
+    const bool inside = item < g->n_leafs + g->n_nodes;
+    if (!grow(&g->links, &g->links_capacity, (item + 1) * ABI_LINKS, sizeof(*g->links))) {
+        return false;
+    }
+    int links[ABI_LINKS];
+    bool ok = true;
+    for (int s = 0; s < ABI_SRCS; s++) {
+        links[s] = inside ? link_to(g, tensor->src[s]) : -1;
+        ok = ok && links[s] != -2;
+    }
+    links[ABI_SRCS] = link_to(g, tensor->view_src);
+    memcpy(g->links + (size_t)item * ABI_LINKS, links, sizeof(links));
+    return ok && links[ABI_SRCS] != -2;
+}
+
+int items_root(const graph_items *g, int item) {
+    return g->links[(size_t)item * ABI_LINKS + ABI_SRCS];
 }
 
 bool items_take(graph_items *g, const abi_graph *graph) {
     g->n = 0;
     size_t n_slots = g->n_slots ? g->n_slots : 256;
-    while (n_slots < 2 * (size_t)(graph->n_nodes + graph->n_leafs)) {
+    while (n_slots < 4 * (size_t)(graph->n_nodes + graph->n_leafs)) {
         n_slots *= 2;
     }
     bool ok = resize(g, n_slots);
     for (int i = 0; ok && i < graph->n_leafs; i++) {
         ok = add(g, graph->leafs[i]);
     }
-    g->n_leafs = g->n;
+    g->n_leafs = graph->n_leafs;
     for (int i = 0; ok && i < graph->n_nodes; i++) {
         ok = add(g, graph->nodes[i]);
     }
-    g->n_nodes = g->n - g->n_leafs;
+    g->n_nodes = graph->n_nodes;
     for (int i = 0; ok && i < g->n; i++) {
-        abi_tensor *tensor = g->items[i];
-        const bool inside = i < g->n_leafs + g->n_nodes;
-        for (int s = 0; ok && inside && s < ABI_SRCS; s++) {
-            ok = add_outside(g, tensor->src[s]);
-        }
-        ok = ok && add_outside(g, tensor->view_src);
+        ok = add_links(g, i);
     }
     return ok;
 }
@@ -101,10 +123,11 @@ bool items_take(graph_items *g, const abi_graph *graph) {
 void items_free(graph_items *g) {
     free(g->items);
     free(g->slots);
+    free(g->links);
     *g = (graph_items){0};
 }
 
-/* ---- the key ----------------------------------------------------------------------------------------------------- */
+/* ---- the key ------------------------------------------------------------------------------------------------------- */
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -113,66 +136,81 @@ static uint64_t fold(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static void mix(graph_key *key, uint64_t value) {
-    key->low = fold(key->low ^ value, UINT64_C(0x9E3779B97F4A7C15)) + value;
-    key->high = fold(key->high + value, UINT64_C(0xD6E8FEB86659FD93)) ^ key->low;
-}
+/* Four lanes that do not wait for each other. */
+typedef struct hash {
+    uint64_t lanes[4];
+} hash;
 
-static void mix_bytes(graph_key *key, const void *bytes, size_t n) {
-    const char *at = bytes;
-    uint64_t word;
-    for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
-        memcpy(&word, at, sizeof(word));
-        mix(key, word);
-    }
-    word = n;
-    memcpy(&word, at, n);
-    mix(key, word ^ (uint64_t)n << 56);
-}
-
-static void mix_sources(graph_key *key, const graph_items *g, const abi_tensor *t) {
-    uint64_t word = 0;
-    for (int s = 0; s < ABI_SRCS; s++) {
-        word = word << 32 | (uint32_t)items_find(g, t->src[s]);
-        if (s % 2) {
-            mix(key, word);
+static void mix_words(hash *h, const uint64_t *words, int n) {
+    static const uint64_t odd[4] = {UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD6E8FEB86659FD93),
+                                    UINT64_C(0xA0761D6478BD642F), UINT64_C(0xE7037ED1A0B428DB)};
+    for (int i = 0; i < n; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            const uint64_t word = i + k < n ? words[i + k] : 0;
+            h->lanes[k] = fold(h->lanes[k] + word, odd[k]) ^ word;
         }
     }
+}
+
+static void mix_bytes(hash *h, const void *bytes, size_t n) {
+    const char *at = bytes;
+    uint64_t words[16] = {n};
+    mix_words(h, words, 1);
+    while (n > 0) {
+        const size_t piece = n < sizeof(words) ? n : sizeof(words);
+        words[(piece - 1) / sizeof(words[0])] = 0; /* the last one may be filled in part */
+        memcpy(words, at, piece);
+        mix_words(h, words, (int)((piece + sizeof(words[0]) - 1) / sizeof(words[0])));
+        at += piece;
+        n -= piece;
+    }
+}
+
+static graph_key key_of(const hash *h) {
+    const uint64_t *l = h->lanes;
+    graph_key key = {fold(l[0] ^ UINT64_C(0x8EBC6AF09C88C6E3), l[1] ^ UINT64_C(0x589965CC75374CC3)) + l[2],
+                     fold(l[2] ^ UINT64_C(0x1D8E4E27C47D124F), l[3] ^ UINT64_C(0xEB44ACCAB455D165)) + l[0]};
+    key.low ^= fold(key.high, UINT64_C(0x9E3779B97F4A7C15));
+    return key;
+}
+
+/* A tensor is all numbers from its extents to its flags; what it points to is mixed as indices. */
+static void mix_tensor(hash *h, const abi_tensor *t, const int *links, int buffer, int assigned) {
+    enum { FROM = offsetof(abi_tensor, ne), TO = offsetof(abi_tensor, src), PLAIN = (TO - FROM) / 8 };
+    _Static_assert((TO - FROM) % 8 == 0, "whole words");
+    uint64_t words[PLAIN + 3 + (ABI_LINKS + 1) / 2];
+    int n = PLAIN, n_links = ABI_SRCS;
+    memcpy(words, t->ne, TO - FROM);
+    while (n_links > 0 && links[n_links - 1] < 0) {
+        n_links--;
+    }
+    words[n++] = (uint64_t)(uint32_t)t->type << 32 | (uint32_t)buffer;
+    words[n++] = (uint64_t)(uint32_t)assigned << 32 | (uint32_t)links[ABI_SRCS];
+    words[n++] = (uint64_t)t->view_offs << 8 ^ (uint64_t)n_links;
+    for (int s = 0; s < n_links; s += 2) {
+        words[n++] = (uint64_t)(uint32_t)links[s] << 32 | (s + 1 < n_links ? (uint32_t)links[s + 1] : 0);
+    }
+    mix_words(h, words, n);
 }
 
 bool graph_key_of(recording *r, const graph_items *g, const int *assigned, graph_key *out) {
-    graph_key key = {UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344)};
-    mix(&key, (uint64_t)(uint32_t)g->n_leafs << 32 | (uint32_t)g->n_nodes);
+    hash h = {{UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344), (uint64_t)g->n_leafs, (uint64_t)g->n_nodes}};
     for (int i = 0; i < g->n; i++) {
         const abi_tensor *t = g->items[i];
-        int buffer = t->view_src ? -2 : -1;
+        int buffer = -1;
         if (t->buffer && !t->view_src && (buffer = machine_buffer(r, t->buffer)) < 0) {
             return false;
         }
-        mix(&key, (uint64_t)(uint32_t)t->type << 32 | (uint32_t)t->op);
-        mix(&key, (uint64_t)(uint32_t)t->flags << 32 | (uint32_t)buffer);
-        mix_bytes(&key, t->ne, sizeof(t->ne));
-        mix_bytes(&key, t->nb, sizeof(t->nb));
-        if (t->op) {
-            mix_bytes(&key, t->op_params, sizeof(t->op_params));
-            mix_sources(&key, g, t);
-        }
-        if (t->view_src) {
-            mix(&key, (uint64_t)items_find(g, t->view_src));
-            mix(&key, t->view_offs);
-        }
-        if (assigned) {
-            mix(&key, (uint64_t)(uint32_t)assigned[i]);
-        }
+        mix_tensor(&h, t, g->links + (size_t)i * ABI_LINKS, buffer, assigned ? assigned[i] : -1);
         const char *name = r->lib->f.ggml_get_name(t);
-        mix_bytes(&key, name, strlen(name));
+        mix_bytes(&h, name, strlen(name));
     }
-    *out = key;
+    *out = key_of(&h);
     return true;
 }
 
 graph_key graph_key_of_text(const json_text *t) {
-    graph_key key = {UINT64_C(0xA4093822299F31D0), t->length};
-    mix_bytes(&key, t->data, t->length);
-    return key;
+    hash h = {{UINT64_C(0xA4093822299F31D0), UINT64_C(0x082EFA98EC4E6C89), 1, 2}};
+    mix_bytes(&h, t->data, t->length);
+    return key_of(&h);
 }

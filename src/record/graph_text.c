@@ -104,7 +104,7 @@ static bool write_buffer(writer *w, const abi_tensor *t) {
 /* A leaf stands before all nodes, so that it cannot be said to view one. */
 static void write_view(const writer *w, int i) {
     const abi_tensor *t = w->g->items[i];
-    const int root = items_find(w->g, t->view_src);
+    const int root = items_root(w->g, i);
     if (root < 0 || (is_node(w, root) && !is_node(w, i))) {
         return;
     }
@@ -165,7 +165,7 @@ static bool write_leaf(writer *w, int i) {
 
 /* Roots before their views. */
 static bool is_late(const writer *w, int i) {
-    const int root = items_find(w->g, w->g->items[i]->view_src);
+    const int root = items_root(w->g, i);
     return root >= 0 && (root > i || root >= w->g->n_leafs);
 }
 
@@ -187,17 +187,18 @@ static void write_op(const writer *w, const abi_tensor *t) {
     text_member(w->out, "op", w->f->ggml_op_desc(t));
 }
 
-static void write_sources(const writer *w, const abi_tensor *t) {
+static void write_sources(const writer *w, int i) {
+    const int *links = w->g->links + (size_t)i * ABI_LINKS;
     int n = ABI_SRCS;
-    while (n > 0 && !t->src[n - 1]) {
+    while (n > 0 && links[n - 1] < 0) {
         n--;
     }
     text_key(w->out, "src");
     text_puts(w->out, "[");
     for (int s = 0; s < n; s++) {
         text_comma(w->out);
-        if (t->src[s]) {
-            write_id(w, items_find(w->g, t->src[s]));
+        if (links[s] >= 0) {
+            write_id(w, links[s]);
         } else {
             text_puts(w->out, "null");
         }
@@ -261,7 +262,7 @@ static bool write_node(writer *w, int i) {
     if (!write_common(w, i)) {
         return false;
     }
-    write_sources(w, t);
+    write_sources(w, i);
     write_params(w, t);
     if (w->r->lib->has_compute_flag && !(t->flags & ABI_FLAG_COMPUTE)) {
         text_puts(w->out, ",\"compute\":false");

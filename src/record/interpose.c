@@ -242,8 +242,7 @@ STANDS_IN void ggml_backend_sched_free(abi_sched *sched) {
 STANDS_IN void ggml_backend_sched_reset(abi_sched *sched) {
     CALL(ggml_backend_sched_reset, sched);
     if (c.r) {
-        c.r->is_reset = true;
-        c.r->is_alloc = false;
+        recording_reset(c.r);
     }
     go(&c);
     c.lib->f.ggml_backend_sched_reset(sched);
@@ -252,7 +251,7 @@ STANDS_IN void ggml_backend_sched_reset(abi_sched *sched) {
 STANDS_IN void ggml_backend_sched_set_tensor_backend(abi_sched *sched, abi_tensor *node, abi_backend *backend) {
     CALL(ggml_backend_sched_set_tensor_backend, sched);
     if (c.r) {
-        c.r->is_reset = false;
+        recording_give(c.r, node, backend);
     }
     go(&c);
     c.lib->f.ggml_backend_sched_set_tensor_backend(sched, node, backend);
@@ -267,8 +266,13 @@ static void note_result(call *c, bool failed, bool is_reset, bool is_alloc) {
         if (c->run >= 0) {
             c->r->runs[c->run].failed = failed;
         }
-        c->r->is_reset = is_reset;
-        c->r->is_alloc = is_alloc;
+        if (is_reset) {
+            recording_reset(c->r);
+        } else {
+            c->r->is_reset = false;
+            c->r->is_alloc = is_alloc;
+            c->r->is_split = true;
+        }
     }
     pthread_mutex_unlock(&lock);
 }
@@ -314,7 +318,9 @@ static void note_compute(call *c, abi_graph *graph) {
         return;
     }
     if (!r->is_alloc) {
-        r->is_reset = true; /* the library resets a scheduler that is neither */
+        if (!r->is_reset) {
+            recording_reset(r); /* as the library does with a scheduler that is neither */
+        }
         c->run = recording_run(r, graph, CALL_ALLOC);
     }
     recording_computed(r, true);

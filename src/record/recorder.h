@@ -66,10 +66,16 @@ typedef struct graph_items {
     int n, n_leafs, n_nodes, capacity;
     int *slots; /* hash table of indices + 1 */
     size_t n_slots;
+    int *links; /* ABI_LINKS for each item: indices of its sources and of what it views, -1 for none */
+    int links_capacity;
 } graph_items;
+
+enum { ABI_LINKS = ABI_SRCS + 1 };
 
 bool items_take(graph_items *g, const abi_graph *graph);
 int items_find(const graph_items *g, const abi_tensor *tensor);
+/* What a tensor views, as an index; -1 for none. */
+int items_root(const graph_items *g, int item);
 void items_free(graph_items *g);
 
 typedef struct graph_key {
@@ -125,12 +131,21 @@ typedef struct kept_name {
     char *from, *to;
 } kept_name;
 
+/* A user assignment. */
+typedef struct given_backend {
+    abi_tensor *tensor;
+    abi_backend *backend;
+} given_backend;
+
 struct recording {
     recording *next;
     abi_sched *sched; /* NULL after it was freed */
     const library *lib;
     bool on;                  /* more runs are taken */
     bool is_reset, is_alloc;  /* as the scheduler has them */
+    bool is_split;            /* it holds the backends of the graph before */
+    given_backend *given;     /* user assignments since it was reset */
+    int n_given, given_capacity;
     size_t graph_size;
     int n_copies;
     bool op_offload;
@@ -177,6 +192,9 @@ void recording_end(recording *r);
 /* Writes what is not written yet. */
 void recordings_flush(void);
 
+/* The scheduler was reset; a tensor was given a backend. */
+void recording_reset(recording *r);
+void recording_give(recording *r, abi_tensor *tensor, abi_backend *backend);
 /* One run on the scheduler, before it happens; -1 where it is not taken. */
 int recording_run(recording *r, const abi_graph *graph, call_kind kind);
 /* The run whose contents are waited for: they are there now, or it never came to be computed. */

@@ -75,6 +75,7 @@ static void release(recording *r) {
     free(r->graphs);
     free(r->runs);
     free(r->names);
+    free(r->given);
     free(r->pending_places.places);
     text_clear(&r->pending_json);
     text_clear(&r->name_scratch);
@@ -82,6 +83,7 @@ static void release(recording *r) {
     r->graphs = NULL;
     r->runs = NULL;
     r->names = NULL;
+    r->given = NULL;
     r->pending_places = (data_places){0};
     r->n_names = 0;
 }
@@ -142,25 +144,45 @@ static int keep_graph(recording *r, graph_key key, bool with_data, json_text *js
     return r->n_graphs++;
 }
 
-/* Backends that tensors were given before, by the user or by a schedule that was not reset. */
-static bool find_assigned(recording *r, bool *out_any) {
+void recording_reset(recording *r) {
+    r->is_reset = true;
+    r->is_alloc = r->is_split = false;
+    r->n_given = 0;
+}
+
+void recording_give(recording *r, abi_tensor *tensor, abi_backend *backend) {
+    r->is_reset = false;
+    if (!grow(&r->given, &r->given_capacity, r->n_given + 1, sizeof(*r->given))) {
+        stop(r, "there is no memory for a user assignment");
+        return;
+    }
+    r->given[r->n_given++] = (given_backend){tensor, backend};
+}
+
+static void assign(const recording *r, int item, const abi_backend *backend) {
     const machine *m = &r->machine;
-    *out_any = false;
+    for (int b = 0; backend && b < m->n_backends; b++) {
+        if (m->backends[b].backend == backend) {
+            assigned[item] = b;
+        }
+    }
+}
+
+/* Backends that tensors have before: the user's, or those of a schedule that was not reset. */
+static bool find_assigned(recording *r) {
     if (!grow(&assigned, &assigned_capacity, items.n + 1, sizeof(*assigned))) {
         return false;
     }
-    for (int i = 0; i < items.n; i++) {
-        assigned[i] = -1;
-        if (i >= items.n_leafs + items.n_nodes) {
-            continue; /* to ask would be to enter it into the scheduler's table */
+    memset(assigned, -1, (size_t)items.n * sizeof(*assigned));
+    for (int i = 0; i < r->n_given && !r->is_split; i++) {
+        const int item = items_find(&items, r->given[i].tensor);
+        if (item >= 0) {
+            assign(r, item, r->given[i].backend);
         }
-        const abi_backend *backend = r->lib->f.ggml_backend_sched_get_tensor_backend(r->sched, items.items[i]);
-        for (int b = 0; backend && b < m->n_backends; b++) {
-            if (m->backends[b].backend == backend) {
-                assigned[i] = b;
-                *out_any = true;
-            }
-        }
+    }
+    /* what is outside of the graph is not asked for: that would enter it into the scheduler's table */
+    for (int i = 0; i < items.n_leafs + items.n_nodes && r->is_split; i++) {
+        assign(r, i, r->lib->f.ggml_backend_sched_get_tensor_backend(r->sched, items.items[i]));
     }
     return true;
 }
@@ -235,15 +257,12 @@ static bool is_wanted(const recording *r, call_kind kind) {
 /* The index of the graph, -1: it cannot be kept, -2: it waits for its contents. */
 static int take_graph(recording *r, const abi_graph *graph, call_kind kind, bool *out_new) {
     graph_key key;
-    bool any = false;
+    const bool has_assigned = kind != CALL_RESERVE_SIZE && (r->n_given > 0 || r->is_split);
     *out_new = false;
-    if (!items_take(&items, graph)) {
+    if (!items_take(&items, graph) || (has_assigned && !find_assigned(r))) {
         return -1;
     }
-    if (!r->is_reset && kind != CALL_RESERVE_SIZE && !find_assigned(r, &any)) {
-        return -1;
-    }
-    const int *of = any ? assigned : NULL;
+    const int *of = has_assigned ? assigned : NULL;
     if (!graph_key_of(r, &items, of, &key)) {
         return -1;
     }
