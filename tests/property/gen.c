@@ -78,10 +78,10 @@ static bool draw_rules(uint64_t *state, sr_rules *rules, bool writes) {
 /*
  * Draws what backend i takes besides its own memory: the host's, or that of the backend before it with the n types that
  * this one takes.  All of them, because the allocator may lay a result over a source in the memory of another backend:
- * who takes a backend's results has to reach whatever that backend reaches.
+ * who takes a backend's results has to reach whatever that backend reaches.  before NULL: nobody reaches its memory.
  */
 static int draw_accepts(uint64_t *state, int i, int n, const char *before, const char **accepts) {
-    if (i > 0 && gen_chance(state, 20)) {
+    if (i > 0 && gen_chance(state, 20) && before != NULL) {
         accepts[n] = before;
         return n + 1;
     }
@@ -123,21 +123,27 @@ static sr_status add_backend(gen_case *c, uint64_t *state, neighbours *n, int i,
     sr_backend_config_init(&config);
     snprintf(n->names[i], sizeof(n->names[i]), last ? "CPU" : "GPU%d", i);
     config.name = n->names[i];
-    config.device = last ? "cpu" : "sim";
+    const char *real = last ? NULL : i == 0 ? c->params.device : i == 1 ? c->params.second : NULL;
+    config.device = last ? "cpu" : real != NULL ? real : "sim";
+    /* a real device's memory can be reached by nobody else */
+    const bool after_sim = i > 0 && (i > 1 ? i > 2 || c->params.second == NULL : c->params.device == NULL);
     bool ok = true;
-    if (!last && c->params.rules) {
+    if (real != NULL && c->params.rules) {
+        config.has_rules = true;
+        ok = draw_rules(state, &config.deny, c->params.refuse_writes);
+    } else if (!last && c->params.rules) {
         config.type = types[gen_below(state, SR_COUNT(types))];
         config.alignment = (size_t)32 << gen_below(state, 5);
         config.offload_min_batch = gen_chance(state, 40) ? gen_below(state, 33) : -1;
         config.events = gen_chance(state, 70);
         config.async = gen_chance(state, 70);
-        n->n_accepts = draw_accepts(state, i, n->n_accepts, i > 0 ? n->names[i - 1] : NULL, n->accepts);
+        n->n_accepts = draw_accepts(state, i, n->n_accepts, after_sim ? n->names[i - 1] : NULL, n->accepts);
         config.accepts = n->accepts;
         config.n_accepts = n->n_accepts;
         config.has_rules = true;
         ok = draw_rules(state, &config.deny, c->params.refuse_writes);
     }
-    if (!last && c->params.events != GEN_DRAWN_EVENTS) {
+    if (!last && real == NULL && c->params.events != GEN_DRAWN_EVENTS) {
         config.events = c->params.events == GEN_ALL_EVENTS;
     }
     if (!last && i == c->params.fault.backend) {

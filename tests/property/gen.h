@@ -37,6 +37,8 @@ typedef struct gen_params {
     bool refuse_writes; /* ... writes into caches too: such a graph may fail with SR_PREALLOCATED */
     bool assign;        /* user assignments */
     gen_events events;
+    const char *device; /* a real device that the first backend is on, the others being simulated; NULL: none */
+    const char *second; /* the second backend's, likewise */
     gen_fault fault;    /* of a backend that is no CPU */
     bool inplace;       /* some results are views of their first source: values are right only on one backend */
 } gen_params;
