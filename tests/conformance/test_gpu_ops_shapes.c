@@ -1,16 +1,12 @@
 /*
- * test_gpu_ops_shapes.c - sums, orders, shapes, images and recurrences on devices with kernels of their own against the
- * CPU's: random extents and layouts.
+ * test_gpu_ops_shapes.c - sums, orders, shapes and images on devices with kernels of their own against the CPU's:
+ * random extents and layouts.
  *
  * Layer: tests.
  */
 #include "../support/gpu_case.h"
 
 enum { ROUNDS = 30 };
-
-static kh_operand *f32(uint64_t *seed, kh_layout layout, int64_t n0, int64_t n1, int64_t n2, int64_t n3) {
-    return gc_fill(kh_new(SR_TYPE_F32, layout, n0, n1, n2, n3), seed, false);
-}
 
 /* Small whole numbers, so that many are equal. */
 static kh_operand *whole(uint64_t *seed, int type, kh_layout layout, int64_t n0, int64_t n1, int64_t n2, int64_t n3) {
@@ -56,7 +52,7 @@ static int try_order(sr_backend *backend, uint64_t *seed, int op) {
     kh_case c = {.op = op, .n_src = 1};
     c.params[0] = op == SR_OP_ARGSORT ? (int32_t)gc_pick(seed, 2) : 0;
     c.src[0] = gc_pick(seed, 2) == 0 ? whole(seed, SR_TYPE_F32, gc_rows(seed), GC_NE(ne))
-                                     : f32(seed, gc_rows(seed), GC_NE(ne));
+                                     : gc_f32(seed, gc_rows(seed), GC_NE(ne));
     if (op == SR_OP_ARGMAX) {
         gc_fill(c.src[0], seed, gc_pick(seed, 2) == 0);
         c.dst = kh_new(SR_TYPE_I32, KH_CONTIGUOUS, ne[1], 1, 1, 1);
@@ -97,7 +93,7 @@ static int try_triangle(sr_backend *backend, uint64_t *seed, int op) {
     }
     kh_case c = {.op = op, .n_src = 1};
     c.params[0] = (int32_t)gc_pick(seed, 4);
-    c.src[0] = f32(seed, gc_rows(seed), ne[0], op == SR_OP_DIAG ? 1 : ne[1], ne[2], ne[3]);
+    c.src[0] = gc_f32(seed, gc_rows(seed), ne[0], op == SR_OP_DIAG ? 1 : ne[1], ne[2], ne[3]);
     c.dst = op != SR_OP_DIAG && gc_pick(seed, 2) == 0 ? kh_alias(c.src[0])
                                                       : kh_new(SR_TYPE_F32, gc_rows(seed), GC_NE(ne));
     return gc_try(&c, backend, 0, 1);
@@ -142,8 +138,8 @@ static int try_part(sr_backend *backend, uint64_t *seed, int op) {
     const int32_t row = (int32_t)(4 * (overlapping ? 1 : n0)), plane = (int32_t)(4 * n0 * n1);
     const int32_t words[] = {row, plane, plane, (int32_t)(4 * gc_pick(seed, 2)), in_place};
     memcpy(c.params, words, sizeof(words));
-    c.src[0] = f32(seed, KH_CONTIGUOUS, n0, n1, 2, 1);
-    c.src[1] = f32(seed, gc_rows(seed), m0, n1 - 2, 2, 1);
+    c.src[0] = gc_f32(seed, KH_CONTIGUOUS, n0, n1, 2, 1);
+    c.src[1] = gc_f32(seed, gc_rows(seed), m0, n1 - 2, 2, 1);
     c.dst = in_place ? kh_alias(c.src[0]) : kh_new(SR_TYPE_F32, KH_CONTIGUOUS, n0, n1, 2, 1);
     return gc_try(&c, backend, 1e-6, 1);
 }
@@ -152,7 +148,7 @@ static int try_pad(sr_backend *backend, uint64_t *seed, int op) {
     int64_t ne[SR_MAX_DIMS], to[SR_MAX_DIMS];
     gc_extents(seed, ne);
     kh_case c = {.op = op, .n_src = 1};
-    c.src[0] = f32(seed, op == SR_OP_PAD ? gc_any_layout(seed) : gc_rows(seed), GC_NE(ne));
+    c.src[0] = gc_f32(seed, op == SR_OP_PAD ? gc_any_layout(seed) : gc_rows(seed), GC_NE(ne));
     memcpy(to, ne, sizeof(to));
     for (int d = 0; d < SR_MAX_DIMS && op == SR_OP_PAD; d++) {
         c.params[2 * d] = (int32_t)gc_pick(seed, 3);
@@ -180,7 +176,7 @@ static int try_upscale(sr_backend *backend, uint64_t *seed) {
     }
     kh_case c = {.op = SR_OP_UPSCALE, .n_src = 1};
     c.params[0] = modes[gc_pick(seed, SR_COUNT(modes))];
-    c.src[0] = f32(seed, gc_any_layout(seed), GC_NE(from));
+    c.src[0] = gc_f32(seed, gc_any_layout(seed), GC_NE(from));
     c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, GC_NE(to));
     return gc_try(&c, backend, 1e-5, 3);
 }
@@ -234,20 +230,20 @@ static int try_image(sr_backend *backend, uint64_t *seed, int op) {
     set_words(seed, p, 2);
     const int64_t ow = extent(w, k0, p[0], p[2], p[4]), oh = extent(h, k1, p[1], p[3], p[5]);
     if (op == SR_OP_CONV_2D_DW) {
-        c.src[0] = f32(seed, KH_CONTIGUOUS, k0, k1, 1, channels);
-        c.src[1] = f32(seed, KH_CONTIGUOUS, w, h, channels, n);
+        c.src[0] = gc_f32(seed, KH_CONTIGUOUS, k0, k1, 1, channels);
+        c.src[1] = gc_f32(seed, KH_CONTIGUOUS, w, h, channels, n);
         c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, ow, oh, channels, n);
         return gc_try(&c, backend, 1e-5, 3);
     }
     c.src[0] = gc_fill(kh_new(type, KH_CONTIGUOUS, k0, k1, channels, filters), seed, false);
     if (op == SR_OP_IM2COL_BACK) {
         p[6] = 1;
-        c.src[1] = f32(seed, KH_CONTIGUOUS, k0, k1, channels, filters);
+        c.src[1] = gc_f32(seed, KH_CONTIGUOUS, k0, k1, channels, filters);
         kh_free(c.src[0]);
-        c.src[0] = f32(seed, KH_CONTIGUOUS, channels * k0 * k1, ow, oh, n);
+        c.src[0] = gc_f32(seed, KH_CONTIGUOUS, channels * k0 * k1, ow, oh, n);
         c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, w, h, channels, n);
     } else {
-        c.src[1] = f32(seed, gc_any_layout(seed), w, h, channels, n);
+        c.src[1] = gc_f32(seed, gc_any_layout(seed), w, h, channels, n);
         p[6] = op == SR_OP_IM2COL;
         c.dst = op == SR_OP_IM2COL ? kh_new(type, KH_CONTIGUOUS, channels * k0 * k1, ow, oh, n)
                                    : kh_new(SR_TYPE_F32, KH_CONTIGUOUS, ow, oh, filters, n);
@@ -269,7 +265,7 @@ static int try_volume(sr_backend *backend, uint64_t *seed, int op) {
     }
     c.params[9] = (int32_t)channels, c.params[10] = (int32_t)n, c.params[11] = (int32_t)filters;
     c.src[0] = gc_fill(kh_new(type, KH_CONTIGUOUS, k[0], k[1], k[2], channels * filters), seed, false);
-    c.src[1] = f32(seed, gc_any_layout(seed), in[0], in[1], in[2], channels * n);
+    c.src[1] = gc_f32(seed, gc_any_layout(seed), in[0], in[1], in[2], channels * n);
     c.dst = op == SR_OP_CONV_3D
                 ? kh_new(SR_TYPE_F32, KH_CONTIGUOUS, out[0], out[1], out[2], filters * n)
                 : kh_new(type, KH_CONTIGUOUS, channels * k[0] * k[1] * k[2], out[0], out[1], out[2] * n);
@@ -286,7 +282,7 @@ static int try_transpose(sr_backend *backend, uint64_t *seed, int op) {
     c.params[2] = two ? 0 : 1;
     c.src[0] = gc_fill(two ? kh_new(type, gc_rows(seed), k0, k1, filters, channels)
                            : kh_new(type, gc_rows(seed), k0, filters, channels, 1), seed, false);
-    c.src[1] = two ? f32(seed, gc_rows(seed), w, h, channels, 2) : f32(seed, gc_rows(seed), w, channels, 1, 1);
+    c.src[1] = two ? gc_f32(seed, gc_rows(seed), w, h, channels, 2) : gc_f32(seed, gc_rows(seed), w, channels, 1, 1);
     c.dst = two ? kh_new(SR_TYPE_F32, KH_CONTIGUOUS, (w - 1) * step + k0, (h - 1) * step + k1, filters, 2)
                 : kh_new(SR_TYPE_F32, KH_CONTIGUOUS, (w - 1) * step + k0, filters, 1, 1);
     return gc_try(&c, backend, 1e-5, 3);
@@ -302,7 +298,7 @@ static int try_pool(sr_backend *backend, uint64_t *seed, int op) {
     kh_case c = {.op = op, .n_src = op == SR_OP_POOL_2D_BACK ? 2 : 1};
     memcpy(c.params, op == SR_OP_POOL_1D ? one : two, op == SR_OP_POOL_1D ? sizeof(one) : sizeof(two));
     if (op == SR_OP_POOL_2D_BACK) {
-        c.src[0] = f32(seed, KH_CONTIGUOUS, ow, oh, 2, 2);
+        c.src[0] = gc_f32(seed, KH_CONTIGUOUS, ow, oh, 2, 2);
         c.src[1] = whole(seed, SR_TYPE_F32, KH_CONTIGUOUS, w, h, 2, 2);
         c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, w, h, 2, 2);
     } else {
@@ -334,116 +330,11 @@ static void test_images(void **state) {
     gc_each_device(check_images);
 }
 
-/* ---- recurrences ------------------------------------------------------------------------------------------------- */
-
-/* Sources [size, heads, tokens], but the fourth of WKV6, then the state. */
-static int try_rwkv(sr_backend *backend, uint64_t *seed, int op) {
-    const int64_t size = 4 * (1 + gc_pick(seed, 4)), heads = 1 + gc_pick(seed, 3), sequences = 1 + gc_pick(seed, 2);
-    const int64_t tokens = sequences * (1 + gc_pick(seed, 4));
-    kh_case c = {.op = op, .n_src = op == SR_OP_GATED_LINEAR_ATTN ? 5 : op == SR_OP_RWKV_WKV6 ? 6 : 7};
-    c.params[0] = op == SR_OP_GATED_LINEAR_ATTN ? kh_bits(0.5) : 0;
-    for (int j = 0; j < c.n_src - 1; j++) {
-        const bool by_head = op == SR_OP_RWKV_WKV6 && j == 3;
-        c.src[j] = kh_fill(kh_new(SR_TYPE_F32, KH_CONTIGUOUS, size, heads, by_head ? 1 : tokens, 1),
-                           (uint64_t)gc_pick(seed, 1000), -0.5, 0.5);
-    }
-    c.src[c.n_src - 1] = f32(seed, KH_CONTIGUOUS, size * size * heads, sequences, 1, 1);
-    c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, size * heads, tokens + size * sequences, 1, 1);
-    return gc_try(&c, backend, 1e-4, 1);
-}
-
-static int try_delta_net(sr_backend *backend, uint64_t *seed) {
-    const int64_t size = 4 * (1 + gc_pick(seed, 4)), shared = 1 + gc_pick(seed, 2), heads = shared * 2;
-    const int64_t tokens = 3, n = 2;
-    kh_case c = {.op = SR_OP_GATED_DELTA_NET, .n_src = 6};
-    for (int j = 0; j < 3; j++) {
-        c.src[j] = kh_fill(kh_new(SR_TYPE_F32, gc_rows(seed), size, j == 2 ? heads : shared, tokens, j == 0 ? 1 : n),
-                           (uint64_t)gc_pick(seed, 1000), -0.5, 0.5);
-    }
-    c.src[3] = f32(seed, KH_CONTIGUOUS, gc_pick(seed, 2) ? size : 1, heads, tokens, n);
-    kh_fill(c.src[3], 4, -1, 0);
-    c.src[4] = f32(seed, KH_CONTIGUOUS, 1, heads, tokens, n);
-    c.src[5] = f32(seed, KH_CONTIGUOUS, size * size * heads, n, 1, 1);
-    c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, size * heads, tokens * n + size * n, 1, 1);
-    return gc_try(&c, backend, 1e-4, 1);
-}
-
-static kh_case scan_case(uint64_t *seed) {
-    const int64_t ds = 4 * (1 + gc_pick(seed, 4)), hd = 1 + gc_pick(seed, 5), groups = 1 + gc_pick(seed, 2);
-    const int64_t heads = groups * 2, tokens = 1 + gc_pick(seed, 4), n = 2, slots = 3;
-    kh_case c = {.op = SR_OP_SSM_SCAN, .n_src = 7};
-    c.src[0] = f32(seed, KH_CONTIGUOUS, ds, hd, heads, slots);
-    c.src[1] = f32(seed, gc_pick(seed, 2) ? KH_CONTIGUOUS : KH_OUTER_GAPS, hd, heads, tokens, n);
-    c.src[2] = f32(seed, KH_CONTIGUOUS, heads, tokens, n, 1);
-    kh_set(c.src[2], 0, 0, 0, 0, 25);
-    c.src[3] = kh_fill(kh_new(SR_TYPE_F32, KH_CONTIGUOUS, gc_pick(seed, 2) ? ds : 1, heads, 1, 1), 3, -1, 0);
-    c.src[4] = f32(seed, gc_rows(seed), ds, groups, tokens, n);
-    c.src[5] = f32(seed, gc_rows(seed), ds, groups, tokens, n);
-    c.src[6] = kh_new(SR_TYPE_I32, KH_CONTIGUOUS, n, 1, 1, 1);
-    kh_set(c.src[6], 0, 0, 0, 0, 2);
-    kh_set(c.src[6], 1, 0, 0, 0, 0);
-    c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, hd * heads * (tokens + ds) * n, 1, 1, 1);
-    return c;
-}
-
-static int try_ssm_conv(sr_backend *backend, uint64_t *seed) {
-    const int64_t k = 1 + gc_pick(seed, 4), channels = 1 + gc_pick(seed, 300), tokens = 1 + gc_pick(seed, 5), n = 2;
-    kh_case c = {.op = SR_OP_SSM_CONV, .n_src = 2};
-    c.src[0] = f32(seed, gc_rows(seed), k - 1 + tokens, channels, n, 1);
-    c.src[1] = f32(seed, KH_CONTIGUOUS, k, channels, 1, 1);
-    c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, channels, tokens, n, 1);
-    return gc_try(&c, backend, 1e-5, 1);
-}
-
-static void check_recurrences(sr_backend *backend) {
-    uint64_t seed = 24;
-    for (int i = 0; i < ROUNDS / 2; i++) {
-        kh_case scan = scan_case(&seed);
-        assert_true(gc_try(&scan, backend, 1e-4, 1));
-        assert_true(try_rwkv(backend, &seed, SR_OP_RWKV_WKV6));
-        assert_true(try_rwkv(backend, &seed, SR_OP_RWKV_WKV7));
-        assert_true(try_rwkv(backend, &seed, SR_OP_GATED_LINEAR_ATTN));
-        assert_true(try_delta_net(backend, &seed));
-        assert_true(try_ssm_conv(backend, &seed));
-    }
-    kh_case wrong = scan_case(&seed);
-    kh_set(wrong.src[6], 1, 0, 0, 0, 3);
-    gc_check_fault(&wrong, backend);
-    kh_case_free(&wrong);
-}
-
-static void test_recurrences(void **state) {
-    (void)state;
-    gc_each_device(check_recurrences);
-}
-
-/* ---- numbers made ------------------------------------------------------------------------------------------------ */
-
-static void check_numbers(sr_backend *backend) {
-    uint64_t seed = 25;
-    for (int i = 0; i < ROUNDS / 3; i++) {
-        const int64_t n = 1 + gc_pick(&seed, 700), dim = 1 + gc_pick(&seed, 70);
-        kh_case range = {.op = SR_OP_ARANGE};
-        range.params[0] = kh_bits(-3), range.params[1] = kh_bits(-3 + 0.5 * (double)n), range.params[2] = kh_bits(0.5);
-        range.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, n, 1, 1, 1);
-        assert_true(gc_try(&range, backend, 0, 1));
-        kh_case steps = {.op = SR_OP_TIMESTEP_EMBEDDING, .n_src = 1};
-        steps.params[0] = (int32_t)dim, steps.params[1] = 10000;
-        steps.src[0] = kh_fill(kh_new(SR_TYPE_F32, KH_CONTIGUOUS, 5, 1, 1, 1), (uint64_t)i, 0, 100);
-        steps.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, dim, 5, 1, 1);
-        assert_true(gc_try(&steps, backend, 5e-5, 1));
-    }
-}
-
-static void test_numbers(void **state) {
-    (void)state;
-    gc_each_device(check_numbers);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_images),
-        cmocka_unit_test(test_recurrences), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,10 @@ KH_UNUSED static kh_operand *gc_fill(kh_operand *o, uint64_t *seed, bool extreme
     return o;
 }
 
+KH_UNUSED static kh_operand *gc_f32(uint64_t *seed, kh_layout layout, int64_t n0, int64_t n1, int64_t n2, int64_t n3) {
+    return gc_fill(kh_new(SR_TYPE_F32, layout, n0, n1, n2, n3), seed, false);
+}
+
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 /* A machine with the first device of a language and the CPU, or NULL: there is none. */

@@ -10,23 +10,27 @@
 /* Enough to fill any device many times over, and below every limit of a grid. */
 enum { MAX_GROUPS = 1 << 20 };
 
-size_t sr__gpu_group_size(const sr__gpu_device *device) {
-    size_t size = GPU_GROUP;
-    while (size > 1 && size > device->max_group) {
-        size /= 2;
-    }
-    return size;
-}
+/* Few sizes, because OpenCL on a CPU compiles a kernel anew for each. */
+enum { SHORT_GROUP = 32, SHORT_ROW = 128 };
 
-sr__gpu_launch sr__gpu_launch_groups(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n) {
-    sr__gpu_launch launch = sr__gpu_launch_of(kernel, sr__gpu_group_size(node->stream->device));
+static sr__gpu_launch launch_of(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n, size_t size) {
+    sr__gpu_launch launch = sr__gpu_launch_of(kernel, size);
+    while (launch.group[0] > 1 && launch.group[0] > node->stream->device->max_group) {
+        launch.group[0] /= 2;
+    }
     launch.groups[0] = n < MAX_GROUPS ? (size_t)n : MAX_GROUPS;
     return launch;
 }
 
+sr__gpu_launch sr__gpu_launch_rows(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n, gpu_long length) {
+    return launch_of(node, kernel, n, length <= SHORT_ROW ? SHORT_GROUP : GPU_GROUP);
+}
+
 sr__gpu_launch sr__gpu_launch_items(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n) {
-    const gpu_long size = (gpu_long)sr__gpu_group_size(node->stream->device);
-    return sr__gpu_launch_groups(node, kernel, n / size + (n % size != 0));
+    sr__gpu_launch launch = launch_of(node, kernel, 1, GPU_GROUP);
+    const gpu_long size = (gpu_long)launch.group[0], groups = n / size + (n % size != 0);
+    launch.groups[0] = groups < MAX_GROUPS ? (size_t)groups : MAX_GROUPS;
+    return launch;
 }
 
 gpu_long sr__gpu_rows(const gpu_tensor *place) { return place->ne[1] * place->ne[2] * place->ne[3]; }

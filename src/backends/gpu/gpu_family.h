@@ -8,12 +8,13 @@
 
 #include "backends/gpu/gpu_launch.h"
 
-/* A launch with a work-item, or a group of work-items, for each of n pieces of work.  Above a limit there are fewer,
- * and each goes on with further ones: kernels/index.h. */
+/*
+ * A launch with a work-item for each of n elements, or a group of work-items for each of n rows of a length.  Above a
+ * limit there are fewer, and each goes on with further ones: kernels/index.h.  Groups are of a power of two, at most
+ * GPU_GROUP, work-items: for long rows as many as a launch of items has, for short rows fewer.
+ */
 sr__gpu_launch sr__gpu_launch_items(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n);
-sr__gpu_launch sr__gpu_launch_groups(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n);
-/* Work-items of a group on this device: a power of two, at most GPU_GROUP. */
-size_t sr__gpu_group_size(const sr__gpu_device *device);
+sr__gpu_launch sr__gpu_launch_rows(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n, gpu_long length);
 
 /*
  * Places of equal extents, walked element by element: dimensions that lie behind each other in all of them become one,

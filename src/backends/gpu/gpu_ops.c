@@ -85,7 +85,16 @@
     X(RWKV_WKV6, wkv6)                   \
     X(GATED_LINEAR_ATTN, wkv6)           \
     X(RWKV_WKV7, wkv7)                   \
-    X(GATED_DELTA_NET, delta_net)
+    X(GATED_DELTA_NET, delta_net)        \
+    X(CROSS_ENTROPY_LOSS, loss)          \
+    X(CROSS_ENTROPY_LOSS_BACK, loss_back)\
+    X(OPT_STEP_ADAMW, step)              \
+    X(OPT_STEP_SGD, step)                \
+    X(WIN_PART, windows)                 \
+    X(WIN_UNPART, windows)               \
+    X(GET_REL_POS, get_rel_pos)          \
+    X(ADD_REL_POS, add_rel_pos)          \
+    X(SOLVE_TRI, solve_tri)
 
 #define SR_GPU_OP_DECLARE(op, family) extern const sr__gpu_op sr__gpu_op_##family;
 SR_GPU_OPS(SR_GPU_OP_DECLARE)

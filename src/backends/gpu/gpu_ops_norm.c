@@ -9,7 +9,8 @@ static sr_status norm_compute(const sr__gpu_node *node, sr_error *err) {
     const int op = node->tensor->op;
     const gpu_int code = op == SR_OP_NORM ? GPU_NORM : op == SR_OP_RMS_NORM ? GPU_RMS_NORM : GPU_L2_NORM;
     const gpu_float eps = sr__gpu_param_f32(node, 0);
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_norm, sr__gpu_rows(&node->dst_place));
+    sr__gpu_launch launch =
+        sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_norm, sr__gpu_rows(&node->dst_place), node->dst_place.ne[0]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     SR_GPU_ADD(&launch, code);
@@ -21,8 +22,9 @@ static sr_status group_norm_compute(const sr__gpu_node *node, sr_error *err) {
     const gpu_long channels = node->dst_place.ne[2], n_groups = node->params[0];
     const gpu_long size = (channels + n_groups - 1) / n_groups;
     const gpu_float eps = sr__gpu_param_f32(node, 1);
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_group_norm,
-                                                  (channels + size - 1) / size * node->dst_place.ne[3]);
+    const gpu_long n = (channels + size - 1) / size * node->dst_place.ne[3];
+    sr__gpu_launch launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_group_norm, n,
+                                                size * node->dst_place.ne[0] * node->dst_place.ne[1]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     SR_GPU_ADD(&launch, size);
@@ -35,7 +37,8 @@ static sr_status back_compute(const sr__gpu_node *node, sr_error *err) {
     const sr__gpu_kernel kernel = node->tensor->op == SR_OP_RMS_NORM_BACK ? SR_GPU_KERNEL_gpu_rms_norm_back
                                                                           : SR_GPU_KERNEL_gpu_soft_max_back;
     const gpu_float value = sr__gpu_param_f32(node, 0);
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, kernel, sr__gpu_rows(&node->dst_place));
+    sr__gpu_launch launch =
+        sr__gpu_launch_rows(node, kernel, sr__gpu_rows(&node->dst_place), node->dst_place.ne[0]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     sr__gpu_add_src(&launch, node, 1);
@@ -45,7 +48,8 @@ static sr_status back_compute(const sr__gpu_node *node, sr_error *err) {
 
 static sr_status soft_max_compute(const sr__gpu_node *node, sr_error *err) {
     const gpu_float scale = sr__gpu_param_f32(node, 0), max_bias = sr__gpu_param_f32(node, 1);
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_soft_max, sr__gpu_rows(&node->dst_place));
+    sr__gpu_launch launch =
+        sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_soft_max, sr__gpu_rows(&node->dst_place), node->dst_place.ne[0]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     sr__gpu_add_src(&launch, node, 1);

@@ -12,24 +12,24 @@
 enum { MAX_SHARES = 256 };
 
 /* Shares of n elements, a few for each item at least, and where they lie. */
-static gpu_tensor shares_of(const sr__gpu_node *node, int type, gpu_long n) {
-    const gpu_long size = (gpu_long)sr__gpu_group_size(node->stream->device) * 4, bytes = sr_type_get(type)->bytes;
+static gpu_tensor shares_of(int type, gpu_long n) {
+    const gpu_long size = 4 * GPU_GROUP, bytes = sr_type_get(type)->bytes;
     const gpu_long shares = n / size < 1 ? 1 : n / size < MAX_SHARES ? n / size : MAX_SHARES;
     return (gpu_tensor){.ne = {shares, 1, 1, 1}, .nb = {bytes, 0, 0, 0}, .type = type, .given = 1};
 }
 
 static sr_status sum_compute(const sr__gpu_node *node, sr_error *err) {
     gpu_tensor a = node->src_place[0];
-    const gpu_tensor shares = shares_of(node, SR_TYPE_F32, sr__gpu_elements(&a));
+    const gpu_tensor shares = shares_of(SR_TYPE_F32, sr__gpu_elements(&a));
     sr__gpu_memory *memory;
     sr_status status;
     SR_TRY(sr__gpu_scratch(node->stream, (size_t)(shares.ne[0] * shares.nb[0]), &memory, err));
     sr__gpu_fold((gpu_tensor *const[]){&a}, 1);
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_sum, shares.ne[0]);
+    sr__gpu_launch launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_sum, shares.ne[0], GPU_GROUP);
     sr__gpu_add_operand(&launch, &shares, memory);
     sr__gpu_add_operand(&launch, &a, node->src_memory[0]);
     SR_TRY(sr__gpu_launch_run(node, &launch, err));
-    launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_sum, 1);
+    launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_sum, 1, GPU_GROUP);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_operand(&launch, &shares, memory);
     SR_TRY(sr__gpu_launch_run(node, &launch, err));
@@ -40,17 +40,17 @@ done:
 static sr_status count_equal_compute(const sr__gpu_node *node, sr_error *err) {
     gpu_tensor a = node->src_place[0], b = node->src_place[1];
     gpu_tensor *const places[] = {&a, &b};
-    const gpu_tensor shares = shares_of(node, SR_TYPE_I64, sr__gpu_elements(&a));
+    const gpu_tensor shares = shares_of(SR_TYPE_I64, sr__gpu_elements(&a));
     sr__gpu_memory *memory;
     sr_status status;
     SR_TRY(sr__gpu_scratch(node->stream, (size_t)(shares.ne[0] * shares.nb[0]), &memory, err));
     sr__gpu_fold(places, SR_COUNT(places));
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_count_equal, shares.ne[0]);
+    sr__gpu_launch launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_count_equal, shares.ne[0], GPU_GROUP);
     sr__gpu_add_operand(&launch, &shares, memory);
     sr__gpu_add_operand(&launch, &a, node->src_memory[0]);
     sr__gpu_add_operand(&launch, &b, node->src_memory[1]);
     SR_TRY(sr__gpu_launch_run(node, &launch, err));
-    launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_sum_counts, 1);
+    launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_sum_counts, 1, GPU_GROUP);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_operand(&launch, &shares, memory);
     SR_TRY(sr__gpu_launch_run(node, &launch, err));
@@ -62,7 +62,8 @@ done:
 
 static sr_status sum_rows_compute(const sr__gpu_node *node, sr_error *err) {
     const gpu_float divisor = node->tensor->op == SR_OP_MEAN ? (float)node->src_place[0].ne[0] : 1.0f;
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_sum_rows, sr__gpu_rows(&node->dst_place));
+    sr__gpu_launch launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_sum_rows, sr__gpu_rows(&node->dst_place),
+                                                node->src_place[0].ne[0]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     SR_GPU_ADD(&launch, divisor);
@@ -70,7 +71,7 @@ static sr_status sum_rows_compute(const sr__gpu_node *node, sr_error *err) {
 }
 
 static sr_status rows_compute(const sr__gpu_node *node, sr__gpu_kernel kernel, gpu_long n_rows, sr_error *err) {
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, kernel, n_rows);
+    sr__gpu_launch launch = sr__gpu_launch_rows(node, kernel, n_rows, node->src_place[0].ne[0]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     return sr__gpu_launch_run(node, &launch, err);
@@ -90,7 +91,8 @@ static sr_status top_k_compute(const sr__gpu_node *node, sr_error *err) {
 
 static sr_status argsort_compute(const sr__gpu_node *node, sr_error *err) {
     const gpu_int descending = node->params[0] == 1;
-    sr__gpu_launch launch = sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_argsort, sr__gpu_rows(&node->dst_place));
+    sr__gpu_launch launch = sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_argsort, sr__gpu_rows(&node->dst_place),
+                                                node->dst_place.ne[0]);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     SR_GPU_ADD(&launch, descending);

@@ -53,7 +53,7 @@ static sr_status rope_compute(const sr__gpu_node *node, sr_error *err) {
     sr_status status;
     SR_TRY(sr__gpu_source_apart(node, 2, &factors, &memory, err));
     sr__gpu_launch launch =
-        sr__gpu_launch_groups(node, SR_GPU_KERNEL_gpu_rope, (ne[1] + HEADS - 1) / HEADS * ne[2] * ne[3]);
+        sr__gpu_launch_rows(node, SR_GPU_KERNEL_gpu_rope, (ne[1] + HEADS - 1) / HEADS * ne[2] * ne[3], p.n_pairs);
     sr__gpu_add_dst(&launch, node);
     sr__gpu_add_src(&launch, node, 0);
     sr__gpu_add_src(&launch, node, 1);

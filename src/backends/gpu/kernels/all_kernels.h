@@ -25,3 +25,5 @@
 #include "backends/gpu/kernels/images.h"
 #include "backends/gpu/kernels/resample.h"
 #include "backends/gpu/kernels/recurrent.h"
+#include "backends/gpu/kernels/training.h"
+#include "backends/gpu/kernels/windows.h"

@@ -61,6 +61,14 @@
     X(gpu_ssm_scan) \
     X(gpu_wkv6) \
     X(gpu_wkv7) \
-    X(gpu_delta_net)
+    X(gpu_delta_net) \
+    X(gpu_cross_entropy) \
+    X(gpu_cross_entropy_back) \
+    X(gpu_adamw) \
+    X(gpu_sgd) \
+    X(gpu_windows) \
+    X(gpu_relative_rows) \
+    X(gpu_add_positions) \
+    X(gpu_solve_tri)
 
 #endif
