@@ -32,13 +32,14 @@ int sr__log_backend_of(const sr__log_machine *machine, sr__span text, int prefer
     return found;
 }
 
-/* A header that is lost leaves nodes behind the header of another backend: their own word counts then. */
+/* A header that is lost leaves nodes behind the header of another backend: their own word counts then.  A node without
+ * either is on the CPU. */
 int sr__log_split_backend(const sr__import *im, const sr__log_node *node) {
     const sr__log_machine *machine = &im->machine;
     const int by_header =
         node->split >= 0 ? sr__log_backend_of(machine, im->log.splits[node->split].backend, -1) : -1;
     const int own = sr__log_backend_of(machine, node->self.backend, by_header);
-    return own >= 0 ? own : by_header;
+    return own >= 0 ? own : by_header >= 0 ? by_header : machine->last;
 }
 
 sr_status sr__log_add_backend(sr__import *im, sr__span name, bool is_full) {

@@ -315,11 +315,17 @@ static bool is_foreign_copy(const maker *m, const sr__log_entry *e) {
     return false;
 }
 
+/* A cast is a CPY whose second source is the node itself. */
+static bool is_own_destination(const maker *m, const sr__log_node *node, const sr__log_entry *e) {
+    return sr__span_is(node->op, "CPY") && e == &m->log->srcs[node->srcs_begin] + 1 &&
+           sr__span_equal(e->name, node->self.name) && sr__span_equal(e->backend, node->self.backend) &&
+           e->size == node->self.size && e->step == node->self.step;
+}
+
 static sr_status direct_source(maker *m, const sr__log_node *node, const sr__log_entry *e, int reader, int32_t *out) {
     const int backend = sr__log_backend_of(&m->im->machine, e->backend, reader);
     sr_status status = SR_OK;
-    if (sr__span_is(node->op, "CPY") && sr__span_equal(e->name, node->self.name) && e->size == node->self.size &&
-        e->step == node->self.step && sr__span_equal(e->backend, node->self.backend)) {
+    if (is_own_destination(m, node, e)) {
         *out = SR_SELF;
         return SR_OK;
     }
