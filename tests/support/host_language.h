@@ -17,6 +17,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 
 #define DEVICE static inline
+#define DEVICE_CALLED DEVICE
 #define GLOBAL
 #define CONSTANT static const
 #define CONSTANT_POINTER const
