@@ -199,6 +199,32 @@ static void test_shared_memory(void **state) {
     sr_description_free(d);
 }
 
+/* Ops are names; more inputs than the reference allows set the limit, and numbers of copies their number. */
+static void test_settings(void **state) {
+    (void)state;
+    sr__str log = {0};
+    sr__str_puts(&log, "## SPLIT #0: GPU0 # 31 inputs:");
+    for (int i = 0; i < 31; i++) {
+        sr__str_printf(&log, " [a%d (1K)]", i);
+    }
+    sr__str_puts(&log, "\n");
+    for (int i = 0; i < 31; i++) {
+        sr__str_printf(&log, "node #%d (ADD): x%d (1K) [GPU0]: GPU0#a%d#2 (1K) [NULL]\n", i, i, i);
+    }
+    sr_description *d = imported(log.data);
+    const sr_sched_settings settings = sr_description_settings(d);
+    assert_int_equal(settings.max_split_inputs, 32);
+    assert_int_equal(settings.n_copies, 4);
+    assert_int_equal(tensor_of(d, 0, "x3")->op, SR_OP_OPAQUE);
+    assert_string_equal(tensor_of(d, 0, "x3")->op_name, "ADD");
+    char *plain = expand_text(d);
+    assert_non_null(strstr(plain, "\"unknown_ops\": \"all\""));
+    assert_non_null(strstr(plain, "\"max_split_inputs\": 32"));
+    free(plain);
+    sr_description_free(d);
+    sr__str_free(&log);
+}
+
 /* ---- what is said and what fails -------------------------------------------------------------------------------- */
 
 static const char two[] = "## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU") "\n\n"
@@ -299,7 +325,7 @@ int main(void) {
         cmocka_unit_test(test_repeated_names), cmocka_unit_test(test_views),
         cmocka_unit_test(test_copies),        cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_several),       cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_each_allocation),
+        cmocka_unit_test(test_settings),      cmocka_unit_test(test_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
