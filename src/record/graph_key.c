@@ -69,11 +69,8 @@ static bool add(graph_items *g, abi_tensor *tensor) {
     return true;
 }
 
-/* The index of a source, which may be outside of the graph; -1 for none, -2 where memory ran out. */
+/* The index of a source, which may be outside of the graph; -2 where memory ran out. */
 static int link_to(graph_items *g, abi_tensor *tensor) {
-    if (!tensor) {
-        return -1;
-    }
     const int found = items_find(g, tensor);
     return found >= 0 ? found : add(g, tensor) ? g->n - 1 : -2;
 }
@@ -84,15 +81,20 @@ static bool add_links(graph_items *g, int item) {
     if (!grow(&g->links, &g->links_capacity, (item + 1) * ABI_LINKS, sizeof(*g->links))) {
         return false;
     }
-    int links[ABI_LINKS];
+    int *links = g->links + (size_t)item * ABI_LINKS;
     bool ok = true;
-    for (int s = 0; s < ABI_SRCS; s++) {
-        links[s] = inside ? link_to(g, tensor->src[s]) : -1;
-        ok = ok && links[s] != -2;
+    memset(links, -1, ABI_LINKS * sizeof(*links));
+    for (int s = 0; inside && s < ABI_SRCS; s++) {
+        if (tensor->src[s]) {
+            links[s] = link_to(g, tensor->src[s]);
+            ok = ok && links[s] != -2;
+        }
     }
-    links[ABI_SRCS] = link_to(g, tensor->view_src);
-    memcpy(g->links + (size_t)item * ABI_LINKS, links, sizeof(links));
-    return ok && links[ABI_SRCS] != -2;
+    if (tensor->view_src) {
+        links[ABI_SRCS] = link_to(g, tensor->view_src);
+        ok = ok && links[ABI_SRCS] != -2;
+    }
+    return ok;
 }
 
 int items_root(const graph_items *g, int item) {
@@ -136,49 +138,44 @@ static uint64_t fold(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Four lanes that do not wait for each other. */
+/* Two lanes that do not wait for each other, each of 64 bits, which takes two words at a time. */
 typedef struct hash {
-    uint64_t lanes[4];
+    uint64_t lanes[2];
 } hash;
 
-static void mix_words(hash *h, const uint64_t *words, int n) {
-    static const uint64_t odd[4] = {UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD6E8FEB86659FD93),
-                                    UINT64_C(0xA0761D6478BD642F), UINT64_C(0xE7037ED1A0B428DB)};
+/* Four words at a time: n is rounded up, and the words behind n are zero. */
+static inline void mix_words(hash *h, const uint64_t *words, int n) {
+    uint64_t a = h->lanes[0], b = h->lanes[1];
     for (int i = 0; i < n; i += 4) {
-        for (int k = 0; k < 4; k++) {
-            const uint64_t word = i + k < n ? words[i + k] : 0;
-            h->lanes[k] = fold(h->lanes[k] + word, odd[k]) ^ word;
-        }
+        a = fold(words[i] ^ UINT64_C(0x9E3779B97F4A7C15), words[i + 1] ^ a);
+        b = fold(words[i + 2] ^ UINT64_C(0xD6E8FEB86659FD93), words[i + 3] ^ b);
     }
+    h->lanes[0] = a;
+    h->lanes[1] = b;
 }
 
-static void mix_bytes(hash *h, const void *bytes, size_t n) {
-    const char *at = bytes;
-    uint64_t words[16] = {n};
-    mix_words(h, words, 1);
-    while (n > 0) {
-        const size_t piece = n < sizeof(words) ? n : sizeof(words);
-        words[(piece - 1) / sizeof(words[0])] = 0; /* the last one may be filled in part */
-        memcpy(words, at, piece);
-        mix_words(h, words, (int)((piece + sizeof(words[0]) - 1) / sizeof(words[0])));
-        at += piece;
-        n -= piece;
+static void mix_bytes(hash *h, const char *bytes, size_t n) {
+    uint64_t words[4] = {n};
+    mix_words(h, words, 4);
+    for (; n >= sizeof(words); n -= sizeof(words), bytes += sizeof(words)) {
+        memcpy(words, bytes, sizeof(words));
+        mix_words(h, words, 4);
     }
+    memset(words, 0, sizeof(words));
+    memcpy(words, bytes, n);
+    mix_words(h, words, 4);
 }
 
 static graph_key key_of(const hash *h) {
-    const uint64_t *l = h->lanes;
-    graph_key key = {fold(l[0] ^ UINT64_C(0x8EBC6AF09C88C6E3), l[1] ^ UINT64_C(0x589965CC75374CC3)) + l[2],
-                     fold(l[2] ^ UINT64_C(0x1D8E4E27C47D124F), l[3] ^ UINT64_C(0xEB44ACCAB455D165)) + l[0]};
-    key.low ^= fold(key.high, UINT64_C(0x9E3779B97F4A7C15));
-    return key;
+    return (graph_key){fold(h->lanes[0] ^ UINT64_C(0x8EBC6AF09C88C6E3), UINT64_C(0xA0761D6478BD642F)),
+                       fold(h->lanes[1] ^ UINT64_C(0x1D8E4E27C47D124F), UINT64_C(0xE7037ED1A0B428DB))};
 }
 
 /* A tensor is all numbers from its extents to its flags; what it points to is mixed as indices. */
 static void mix_tensor(hash *h, const abi_tensor *t, const int *links, int buffer, int assigned) {
     enum { FROM = offsetof(abi_tensor, ne), TO = offsetof(abi_tensor, src), PLAIN = (TO - FROM) / 8 };
     _Static_assert((TO - FROM) % 8 == 0, "whole words");
-    uint64_t words[PLAIN + 3 + (ABI_LINKS + 1) / 2];
+    uint64_t words[(PLAIN + 3 + ABI_SRCS / 2 + 7) / 4 * 4];
     int n = PLAIN, n_links = ABI_SRCS;
     memcpy(words, t->ne, TO - FROM);
     while (n_links > 0 && links[n_links - 1] < 0) {
@@ -190,11 +187,13 @@ static void mix_tensor(hash *h, const abi_tensor *t, const int *links, int buffe
     for (int s = 0; s < n_links; s += 2) {
         words[n++] = (uint64_t)(uint32_t)links[s] << 32 | (s + 1 < n_links ? (uint32_t)links[s + 1] : 0);
     }
+    memset(words + n, 0, 3 * sizeof(words[0]));
     mix_words(h, words, n);
 }
 
 bool graph_key_of(recording *r, const graph_items *g, const int *assigned, graph_key *out) {
-    hash h = {{UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344), (uint64_t)g->n_leafs, (uint64_t)g->n_nodes}};
+    hash h = {{UINT64_C(0x243F6A8885A308D3) + (uint64_t)g->n_leafs,
+               UINT64_C(0x13198A2E03707344) + (uint64_t)g->n_nodes}};
     for (int i = 0; i < g->n; i++) {
         const abi_tensor *t = g->items[i];
         int buffer = -1;
@@ -210,7 +209,7 @@ bool graph_key_of(recording *r, const graph_items *g, const int *assigned, graph
 }
 
 graph_key graph_key_of_text(const json_text *t) {
-    hash h = {{UINT64_C(0xA4093822299F31D0), UINT64_C(0x082EFA98EC4E6C89), 1, 2}};
+    hash h = {{UINT64_C(0xA4093822299F31D0), UINT64_C(0x082EFA98EC4E6C89)}};
     mix_bytes(&h, t->data, t->length);
     return key_of(&h);
 }

@@ -61,7 +61,7 @@ counts() {
 # ---- what is written -------------------------------------------------------------------------------------------------
 
 record plain 0 "$record" -o bug.json -- "$fake/fake_program" build 5 reserve size split chain 6 same chain 9
-says "bug.json: 3 graphs, 6 runs, 3 of them reserves"
+says "bug.json: 3 graphs, 6 runs (3 reserves)"
 files bug.json
 replays bug.json
 counts bug.json '{"graph":' 6
@@ -73,7 +73,7 @@ lacks bug.json '"data"'
 
 record options 0 "$record" --only alloc --max 2 --data -o bug.json "$fake/fake_program" \
     build 5 reserve chain 6 same chain 9
-says "1 graph, 2 runs, 0 of them reserves; there were more runs, see --max"
+says "1 graph, 2 runs (0 reserves); there were more runs, see --max"
 counts bug.json '{"graph":' 2
 has bug.json '"data":{"base64":"AwAAAAEAAAAEAAAAAQAAAAUAAAAJAAAAAgAAAAYAAAA="}'
 replays bug.json

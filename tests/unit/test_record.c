@@ -516,9 +516,10 @@ static void test_no_memory(void **state) {
     close(words);
 }
 
+/* Of this process, whatever else the machine does. */
 static double seconds(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -537,10 +538,12 @@ static void test_cost(void **state) {
     const double each = (seconds() - begun - first) / 100;
     free(end(&p));
     print_message("1000 nodes: %.2f ms to record and write, %.3f ms each time after\n", first * 1e3, each * 1e3);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    assert_true(first < 0.05);
-    assert_true(each < 0.005);
+    const char *preloaded = getenv("LD_PRELOAD");
+    bool is_slow = preloaded && strstr(preloaded, "vgpreload"); /* under Valgrind */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    is_slow = true;
 #endif
+    assert_true(is_slow || (first < 0.05 && each < 0.002));
 }
 
 static int make_folder(void **state) {

@@ -24,6 +24,9 @@ typedef struct tool_options {
 /* A line on standard error, after the command's name. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What follows the word for n things. */
+const char *plural(int n);
+
 /* What a program is, from its file alone. */
 typedef enum program_kind {
     PROGRAM_DYNAMIC,      /* a recorder can be loaded into it */

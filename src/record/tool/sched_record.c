@@ -187,7 +187,7 @@ static void sweep(const char *path) {
     free(part);
 }
 
-static const char *plural(int n) {
+const char *plural(int n) {
     return n == 1 ? "" : "s";
 }
 
@@ -200,8 +200,8 @@ static int report_file(const tool_options *o, const record_state *state, int num
     if (path && log && file->written) {
         *out_any = true;
         if (!o->quiet) {
-            tool_say("%s: %d graph%s, %d run%s, %d of them reserve%s%s", path, file->graphs, plural(file->graphs),
-                     file->runs, plural(file->runs), file->reserves, plural(file->reserves),
+            tool_say("%s: %d graph%s, %d run%s (%d reserve%s)%s", path, file->graphs, plural(file->graphs), file->runs,
+                     plural(file->runs), file->reserves, plural(file->reserves),
                      file->stopped ? "; there were more runs, see --max" : "");
         }
         if (o->verify) {
@@ -278,6 +278,11 @@ static int record(const tool_options *o, const char *path) {
     char *recorder = tool_find_beside("libsched_record.so", RECORD_LIBDIR);
     if (!recorder) {
         tool_say("there is no libsched_record.so beside this command, in ../lib or in " RECORD_LIBDIR);
+        return EXIT_USAGE;
+    }
+    if (strpbrk(recorder, " :")) { /* the loader takes them as the end of a name */
+        tool_say("'%s' cannot be loaded from a folder with a space or a colon in its name", recorder);
+        free(recorder);
         return EXIT_USAGE;
     }
     record_state *state = new_state(state_path, sizeof(state_path));

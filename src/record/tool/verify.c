@@ -228,8 +228,8 @@ static int verify_with(const tool_options *o, char *tool, const char *recording,
     const difference d = compare(printed, &replayed);
     if (!d.any) {
         if (!o->quiet) {
-            tool_say("%s: verified, %d runs with %d splits as the program printed them", recording, d.run + 1,
-                     d.splits);
+            tool_say("%s: verified, %d run%s with %d split%s as the program printed them", recording, d.run + 1,
+                     plural(d.run + 1), d.splits, plural(d.splits));
         }
     } else if (!o->rules && find_rules(tool, recording, printed, &other)) {
         say_difference(recording, rules, &d);
