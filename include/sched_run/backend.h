@@ -351,6 +351,12 @@ typedef struct sr_driver {
 /* The drivers of this build, ended by NULL (src/backends/backends.c). */
 SR_API const sr_driver *const *sr_drivers(void);
 
+/*
+ * A folder in which devices keep the programs that they build, from process to process; it is made when something is
+ * kept.  NULL: nothing is kept, as at first.  SR_MEMORY.  Thread rule: any, but before devices compute.
+ */
+SR_API sr_status sr_cache_folder_set(const char *folder, sr_error *err);
+
 /* ---- the machine: the backends of one description ---------------------------------------------------------------- */
 
 typedef struct sr_machine {

@@ -4,6 +4,7 @@
  * Layer: cli.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -80,6 +81,21 @@ static int run_command(const cli_command *command, const cli_options *options, b
     return command->run(options);
 }
 
+/* Where devices keep what they build: SCHED_RUN_CACHE (empty: nowhere), else the user's folder for such files. */
+static void set_cache_folder(void) {
+    const char *own = getenv("SCHED_RUN_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    sr__str folder = {0};
+    if (own != NULL) {
+        sr__str_puts(&folder, own);
+    } else if (caches != NULL && caches[0] == '/') {
+        sr__str_printf(&folder, "%s/sched-run", caches);
+    } else if (home != NULL && home[0] == '/') {
+        sr__str_printf(&folder, "%s/.cache/sched-run", home);
+    }
+    sr_cache_folder_set(sr__str_text(&folder), NULL); /* without memory for it nothing is kept */
+    sr__str_free(&folder);
+}
+
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit status 2, no message */
     const cli_command *command = argc > 1 ? cli_find_command(argv[1]) : NULL;
@@ -87,8 +103,10 @@ int main(int argc, char **argv) {
     cli_options options;
     int exit_status = sr_status_exit(SR_USAGE);
     if (cli_parse(named ? command : &cli_commands[0], argc, argv, named ? 2 : 1, &options)) {
+        set_cache_folder();
         exit_status = run_command(named ? command : &cli_commands[0], &options, named);
     }
+    sr_cache_folder_set(NULL, NULL);
     cli_options_free(&options);
     return exit_status;
 }
