@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/recorder.h"
@@ -99,16 +100,23 @@ static __attribute__((constructor)) void begin(void) {
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Not in a child of vfork, which shares this memory; not where the lock is held by who will never give it back. */
-static void flush(void) {
-    if (own_pid == getpid() && pthread_mutex_trylock(&lock) == 0) {
+/*
+ * Not in a child of vfork, which shares this memory; not where the lock is held by who may never give it back.  From
+ * abort and _exit, that is at once: they are called in signal handlers.
+ */
+static void flush(bool waits) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += waits ? 2 : 0;
+    if (own_pid == getpid() &&
+        (waits ? pthread_mutex_timedlock(&lock, &until) : pthread_mutex_trylock(&lock)) == 0) {
         recordings_flush();
         pthread_mutex_unlock(&lock);
     }
 }
 
 static __attribute__((destructor)) void finish(void) {
-    flush();
+    flush(true);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -400,7 +408,7 @@ STANDS_IN __attribute__((format(printf, 2, 3))) void ggml_log_internal(int level
 
 STANDS_IN __attribute__((noreturn)) void abort(void) {
     typedef void abort_function(void);
-    flush();
+    flush(false);
     THROUGH(abort_function, "abort");
     through();
     __builtin_unreachable();
@@ -408,7 +416,7 @@ STANDS_IN __attribute__((noreturn)) void abort(void) {
 
 STANDS_IN __attribute__((noreturn)) void _exit(int status) {
     typedef void exit_function(int);
-    flush();
+    flush(false);
     THROUGH(exit_function, "_exit");
     through(status);
     __builtin_unreachable();

@@ -246,8 +246,9 @@ void machine_buffer_name(const machine *m, int buffer, json_text *out) {
 }
 
 void machine_write(const recording *r, json_text *out) {
+    static json_text kept;
     const machine *m = &r->machine;
-    json_text name = {0};
+    json_text name = kept;
     text_puts(out, ",\n\"backends\":[");
     for (int i = 0; i < m->n_backends; i++) {
         text_puts(out, i ? ",\n  " : "\n  ");
@@ -274,5 +275,5 @@ void machine_write(const recording *r, json_text *out) {
     }
     text_puts(out, "}");
     out->failed = out->failed || name.failed;
-    text_clear(&name);
+    kept = name;
 }

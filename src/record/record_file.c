@@ -5,9 +5,13 @@
  *
  * A file is written beside its place and renamed, so that whoever looks, whenever the process dies, finds the last
  * whole one or none.  What is no regular file (a device, a pipe) is written to directly.
+ *
+ * Writing may be the last thing that a process does, in a handler of a signal that came anywhere.  Memory is therefore
+ * taken for the first file and kept, so that there is hardly ever any to take at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,26 +24,31 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
+typedef struct path {
+    char text[PATH_MAX + 32];
+} path;
+
 /* OUTPUT for number 1, then OUTPUT-2, before the suffix; `suffix` NULL keeps the output's own. */
-static char *path_of(int number, const char *suffix) {
+static path path_of(int number, const char *suffix) {
     const char *output = recorder_settings.output;
     const char *name = strrchr(output, '/') ? strrchr(output, '/') : output;
     const char *dot = strrchr(name, '.');
     const size_t stem = dot && dot > name + 1 ? (size_t)(dot - output) : strlen(output);
     const char *end = suffix ? suffix : output + stem;
-    char *path = NULL;
-    const int n = number == 1 ? asprintf(&path, "%.*s%s", (int)stem, output, end)
-                              : asprintf(&path, "%.*s-%d%s", (int)stem, output, number, end);
-    return n < 0 ? NULL : path;
+    path p;
+    if (number == 1) {
+        snprintf(p.text, sizeof(p.text), "%.*s%s", (int)stem, output, end);
+    } else {
+        snprintf(p.text, sizeof(p.text), "%.*s-%d%s", (int)stem, output, number, end);
+    }
+    return p;
 }
 
 static void move_file(int from, int to, const char *suffix) {
-    char *old = path_of(from, suffix), *new = path_of(to, suffix);
-    if (old && new && rename(old, new)) {
-        say("cannot rename '%s': %s", old, strerror(errno));
+    const path old = path_of(from, suffix), new = path_of(to, suffix);
+    if (rename(old.text, new.text)) {
+        say("cannot rename '%s': %s", old.text, strerror(errno));
     }
-    free(old);
-    free(new);
 }
 
 static void share(recording *r) {
@@ -152,7 +161,9 @@ static void write_run(const kept_run *run, json_text *t) {
 }
 
 static void put_recording(const recording *r, sink *out) {
-    json_text t = {0};
+    static json_text kept;
+    json_text t = kept;
+    text_empty(&t);
     write_head(r, &t);
     put_text(out, &t);
     for (int i = 0; i < r->n_graphs; i++) {
@@ -171,7 +182,7 @@ static void put_recording(const recording *r, sink *out) {
     }
     text_puts(&t, "]}\n");
     put_text(out, &t);
-    text_clear(&t);
+    kept = t;
 }
 
 static void put_log(const recording *r, sink *out) {
@@ -213,8 +224,8 @@ static void calm_end(const calm *c) {
     pthread_sigmask(SIG_SETMASK, &c->before, NULL);
 }
 
-static int write_direct(const recording *r, const char *path, void (*put_all)(const recording *, sink *)) {
-    sink out = {.fd = open(path, O_WRONLY | O_CLOEXEC)};
+static int write_direct(const recording *r, const char *name, void (*put_all)(const recording *, sink *)) {
+    sink out = {.fd = open(name, O_WRONLY | O_CLOEXEC)};
     if (out.fd < 0) {
         return errno;
     }
@@ -225,11 +236,9 @@ static int write_direct(const recording *r, const char *path, void (*put_all)(co
     return out.error;
 }
 
-static int write_whole(const recording *r, const char *path, void (*put_all)(const recording *, sink *)) {
-    char *part = NULL;
-    if (asprintf(&part, "%s.part", path) < 0) {
-        return ENOMEM;
-    }
+static int write_whole(const recording *r, const char *name, void (*put_all)(const recording *, sink *)) {
+    char part[sizeof(path) + 8];
+    snprintf(part, sizeof(part), "%s.part", name);
     sink out = {.fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
     if (out.fd < 0) {
         out.error = errno;
@@ -238,38 +247,33 @@ static int write_whole(const recording *r, const char *path, void (*put_all)(con
         if (close(out.fd) && !out.error) {
             out.error = errno;
         }
-        if (!out.error && rename(part, path)) {
+        if (!out.error && rename(part, name)) {
             out.error = errno;
         }
         if (out.error) {
             unlink(part);
         }
     }
-    free(part);
     return out.error;
 }
 
-static bool is_special(const char *path) {
+static bool is_special(const char *name) {
     struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    return stat(name, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 static int write_file(const recording *r, const char *suffix, void (*put_all)(const recording *, sink *)) {
-    char *path = path_of(r->number, suffix);
-    if (!path) {
-        return ENOMEM;
-    }
-    const bool special = is_special(path);
+    const path p = path_of(r->number, suffix);
+    const bool special = is_special(p.text);
     int error = 0;
     if (!special) {
-        error = write_whole(r, path, put_all);
+        error = write_whole(r, p.text, put_all);
     } else if (!r->sched) { /* once, at the end: what was written cannot be taken back */
-        error = write_direct(r, path, put_all);
+        error = write_direct(r, p.text, put_all);
     }
     if (error && !r->write_failed) {
-        say("cannot write '%s': %s", path, strerror(error));
+        say("cannot write '%s': %s", p.text, strerror(error));
     }
-    free(path);
     return error;
 }
 

@@ -9,7 +9,8 @@
 
 #include "record/recorder.h"
 
-enum { MAX_BACKENDS = 64 }; /* the reference allows 16 */
+enum { MAX_BACKENDS = 64 };   /* the reference allows 16 */
+enum { WRITTEN_AT_ONCE = 32 }; /* graphs of a recording; later ones may wait */
 
 /* Used for one graph after the other. */
 static graph_items items;
@@ -241,11 +242,12 @@ static int64_t now_ns(void) {
 
 /*
  * Before the scheduler works on it, so that a graph that it dies of is in the file.  Writing again takes longer the
- * more there is, so that it is done at most a fiftieth of the time.
+ * more there is, so that after the first graphs it is done at most a fiftieth of the time.
  */
 static void write_in_time(recording *r, bool is_new) {
     const int64_t since = now_ns() - r->written_at;
-    if (r->written_at == 0 || (since > 50 * r->write_took && (is_new || since > 1000000000))) {
+    const bool at_once = r->written_at == 0 || (is_new && r->n_graphs <= WRITTEN_AT_ONCE);
+    if (at_once || (since > 50 * r->write_took && (is_new || since > 1000000000))) {
         recording_write(r);
     }
 }
