@@ -587,7 +587,6 @@ static const struct { const char *device, *check, *reason; } skips[] = {
     {"null", "errors: unreachable", "it computes nothing, so it reaches nothing"},
     {"blas", "ops: chain", "it computes matrix products only"},
     {"blas", "ops: forgotten", "it computes matrix products only"},
-    {"opencl", "ops: product", "it has no kernel for matrix products"},
     {"opencl", "buffer: untouched", "a real device has no more memory than it has"},
     {"cuda", "buffer: untouched", "a real device has no more memory than it has"},
 };

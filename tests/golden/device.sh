@@ -1,8 +1,8 @@
 #!/bin/sh
 # Executes recorded graphs on a real device and compares the outputs: device.sh BUILD FOLDER DEVICE (as opencl).
 #
-#   FOLDER/ops/*.json        with everything placed on DEVICE:0.  What the device does not support is counted, no failure;
-#                            it is a failure if nothing was executed there.
+#   FOLDER/ops/*.json        with everything placed on DEVICE:0.  What the device does not support is counted and no
+#                            failure; it is one if nothing was executed there.
 #   FOLDER/captures/*.json   recorded with one device and part of the layers there: on DEVICE:0 and the CPU;
 #                            recorded with two devices: on DEVICE:0, DEVICE:1 and the CPU.
 #
@@ -38,7 +38,7 @@ if [ "$n_devices" -eq 0 ]; then
     exit 0
 fi
 
-# ---- ops: all in one process, so that the kernels are built once ------------------------------------------------------
+# ---- ops: all in one process, so that the kernels are built once -----------------------------------------------------
 
 # Reads the reports and then the messages, says `NAME pass|over|fail` for each file.
 sort_ops() {
@@ -49,7 +49,8 @@ sort_ops() {
         file == 1 && /^    DEV0 / && $2 > 0 { there[name] = 1 }
         file == 2 && /\.json: ok \(/ { good[name_of($0)] = 1 }
         file == 2 && /no backend takes both|cannot execute node/ { refused[name_of($0)] = 1 }
-        END { for (name in seen) print name, refused[name] ? "over" : !good[name] ? "fail" : there[name] ? "pass" : "over" }
+        function outcome(name) { return refused[name] ? "over" : !good[name] ? "fail" : there[name] ? "pass" : "over" }
+        END { for (name in seen) print name, outcome(name) }
     ' "$work/out" "$work/err"
 }
 
@@ -68,11 +69,11 @@ if [ -f "$1" ]; then
     if [ $status -ge 70 ]; then bad "the process ended with status $status"; fi
     if [ "$(wc -l <"$work/sorted")" -ne $# ]; then bad "$# op goldens, but $(wc -l <"$work/sorted") reports"; fi
     if [ "$executed" -eq 0 ]; then bad "no op golden was executed on $device:0"; fi
-    echo "$executed of $# op goldens executed on $device:0; not supported there:" \
-        "$(sed -n 's/-[0-9]* over$//p' "$work/sorted" | uniq -c | awk '{printf "%s%s %d", sep, $2, $1; sep = ", "}') ($over)"
+    echo "$executed of $# op goldens executed on $device:0; not supported there ($over):"
+    sed -n 's/-[0-9]* over$//p' "$work/sorted" | uniq -c | awk '{printf "%s%s %d", sep, $2, $1; sep = ", "} END {print ""}'
 fi
 
-# ---- captures ------------------------------------------------------------------------------------------------------------
+# ---- captures --------------------------------------------------------------------------------------------------------
 
 # run_capture FILE MACHINE DEVICES: each of them must have nodes in a run that is executed
 run_capture() {

@@ -1,5 +1,6 @@
 /*
- * test_device_values.c - graphs of the generator on real devices among simulated ones: the CPU's values, but for rounding.
+ * test_device_values.c - graphs of the generator on real devices among simulated ones: the CPU's values, but for
+ * rounding.
  *
  * Layer: tests.  Over every driver of the build whose kernels are its own, on one device and on two; where this machine
  * has none, it says so and skips.  SR_SEEDS and SR_SEED as in test_generated.c.
@@ -20,7 +21,7 @@
 
 /* Kernels add up in other orders and round exponentials otherwise; graphs are up to 200 nodes deep. */
 static const double LIMIT = 1e-4;
-/* Where values cancel out, as the sum of a normalised row does, nothing but rounding is left: of an element, squared. */
+/* Where values cancel out, as the sum of a normalised row does, only rounding is left: of an element, squared. */
 static const double NOTHING = 1e-8;
 
 static uint64_t first_seed, n_seeds;
@@ -57,7 +58,8 @@ static double **run_values(gen_params params, int n_copies, int64_t *out_n_on_de
     for (int32_t i = 0; i < c->graph->n_nodes && out_n_on_device; i++) {
         const sr_tensor *node = &c->graph->tensors[c->graph->nodes[i]];
         const int backend = layout->backend_of[c->graph->nodes[i]];
-        *out_n_on_device += !sr_op_is_view(node->op) && ((backend == 0 && params.device) || (backend == 1 && params.second));
+        const bool there = (backend == 0 && params.device) || (backend == 1 && params.second);
+        *out_n_on_device += there && !sr_op_is_view(node->op);
     }
     sr_sched_free(sched);
     gen_free(c);
@@ -66,7 +68,8 @@ static double **run_values(gen_params params, int n_copies, int64_t *out_n_on_de
 
 /* Whether the smallest change of a source can change the result by much. */
 static bool jumps(const sr_tensor *t) {
-    static const int kinds[] = {SR_UNARY_FLOOR, SR_UNARY_CEIL, SR_UNARY_ROUND, SR_UNARY_TRUNC, SR_UNARY_STEP, SR_UNARY_SGN};
+    static const int kinds[] = {SR_UNARY_FLOOR, SR_UNARY_CEIL, SR_UNARY_ROUND,
+                                SR_UNARY_TRUNC, SR_UNARY_STEP, SR_UNARY_SGN};
     for (int i = 0; i < SR_COUNT(kinds) && t->op == SR_OP_UNARY; i++) {
         if (t->op_params[0] == kinds[i]) {
             return true;

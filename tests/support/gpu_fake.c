@@ -50,7 +50,7 @@ static sr_status step(const char *what, sr_error *err) {
     return sr__fail(err, fake.fail_with == SR_OK ? SR_COMPUTE : fake.fail_with, "%s failed", what);
 }
 
-/* ---- running queues ------------------------------------------------------------------------------------------------ */
+/* ---- running queues ---------------------------------------------------------------------------------------------- */
 
 static void run_until(fake_stream *s, const sr__gpu_event *event, long ticket);
 
@@ -113,7 +113,7 @@ static sr_status push(sr__gpu_stream *stream, command c, sr_error *err) {
     return SR_OK;
 }
 
-/* ---- devices -------------------------------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 static int device_count(const char **out_why_none) {
     (void)out_why_none;
@@ -160,7 +160,7 @@ static void device_memory(sr__gpu_device *device, size_t *out_free, size_t *out_
     *out_total = (size_t)1 << 24;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static sr_status memory_new(sr__gpu_device *device, size_t size, sr__gpu_memory **out_memory, sr_error *err) {
     (void)device;
@@ -206,7 +206,7 @@ static void host_memory_free(sr__gpu_device *device, void *memory) {
     sr__free(memory);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static sr_status stream_new(sr__gpu_device *device, sr__gpu_stream **out_stream, sr_error *err) {
     const sr_status status = step("stream_new", err);
@@ -243,8 +243,8 @@ static sr_status stream_keep_times(sr__gpu_stream *stream, sr_error *err) {
     return step("stream_keep_times", err);
 }
 
-static sr_status fake_write(sr__gpu_stream *stream, sr__gpu_memory *memory, size_t offset, const void *data, size_t size,
-                            sr_error *err) {
+static sr_status fake_write(sr__gpu_stream *stream, sr__gpu_memory *memory, size_t offset, const void *data,
+                            size_t size, sr_error *err) {
     const sr_status status = step("write", err);
     if (status != SR_OK) {
         return status;
@@ -304,7 +304,7 @@ static sr_status launch(sr__gpu_stream *stream, const sr__gpu_launch *l, sr_erro
     return push(stream, c, err);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static sr_status event_new(sr__gpu_device *device, sr__gpu_event **out_event, sr_error *err) {
     (void)device;
@@ -357,7 +357,7 @@ static sr_status event_time(sr__gpu_event *event, uint64_t *out_time, sr_error *
     return event->timed ? step("event_time", err) : sr__fail(err, SR_COMPUTE, "no times were kept");
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 #define FAKE_COMMON                                                                                                  \
     .device_count = device_count, .device_describe = device_describe, .device_close = device_close,                  \
@@ -374,7 +374,7 @@ const sr__gpu_runtime fake_runtime = {
 
 const sr__gpu_runtime fake_plain_runtime = {.name = "plain", .device_open = device_open_plain, FAKE_COMMON};
 
-/* ---- backends ------------------------------------------------------------------------------------------------------- */
+/* ---- backends ---------------------------------------------------------------------------------------------------- */
 
 sr_status fake_pair_open(fake_pair *pair, const sr__gpu_runtime *runtime, sr_error *err) {
     sr_status status = SR_OK;

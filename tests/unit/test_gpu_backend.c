@@ -1,5 +1,6 @@
 /*
- * test_gpu_backend.c - tests of src/backends/gpu/gpu_backend.c, gpu_device.c, gpu_buffer.c, gpu_events.c, gpu_scratch.c.
+ * test_gpu_backend.c - tests of src/backends/gpu/: gpu_backend.c, gpu_device.c, gpu_buffer.c, gpu_events.c,
+ * gpu_scratch.c.
  *
  * Layer: tests.  Over a language without a device, so that every call can fail and every missing wait shows.
  */

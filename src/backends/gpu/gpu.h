@@ -3,8 +3,8 @@
  *
  * Layer: backends.  Internal; included by the folders gpu, opencl and cuda.  A language (OpenCL, CUDA) implements the
  * sr__gpu_runtime table: memory, streams, events, launches.  Everything else is here once: buffers, transfers, events,
- * the loop over nodes (gpu_backend.c, gpu_device.c, gpu_buffer.c), which ops there are and what they launch (gpu_ops*.c),
- * and the kernels (kernels/).
+ * the loop over nodes (gpu_backend.c, gpu_device.c, gpu_buffer.c), which ops there are and what they launch
+ * (gpu_ops*.c), and the kernels (kernels/).
  *
  * Thread rule: as for backends, one thread drives a stream at a time; memory may be used by several streams.
  */
@@ -24,7 +24,7 @@ typedef enum sr__gpu_kernel {
     SR_GPU_KERNEL_COUNT
 } sr__gpu_kernel;
 
-/* ---- what a language gives ---------------------------------------------------------------------------------------- */
+/* ---- what a language gives --------------------------------------------------------------------------------------- */
 
 typedef struct sr__gpu_runtime sr__gpu_runtime;
 typedef struct sr__gpu_memory sr__gpu_memory; /* of the language: a piece of device memory */
@@ -87,7 +87,7 @@ struct sr__gpu_runtime {
     void (*device_close)(sr__gpu_device *device);
     void (*device_memory)(sr__gpu_device *device, size_t *out_free, size_t *out_total);
 
-    /* size > 0. *out_memory stays NULL where there is not enough: SR_ALLOCATION, without details (gpu_buffer.c adds). */
+    /* size > 0.  Where there is not enough: NULL, and SR_ALLOCATION without details, which gpu_buffer.c adds. */
     sr_status (*memory_new)(sr__gpu_device *device, size_t size, sr__gpu_memory **out_memory, sr_error *err);
     void (*memory_free)(sr__gpu_memory *memory); /* what is queued may still use it */
     /* Pinned host memory of the device's driver; both NULL: it has none. */
@@ -126,7 +126,7 @@ struct sr__gpu_runtime {
     sr_status (*multiply)(sr__gpu_stream *stream, const sr__gpu_product *product, bool *done, sr_error *err);
 };
 
-/* ---- what is common ------------------------------------------------------------------------------------------------ */
+/* ---- what is common ---------------------------------------------------------------------------------------------- */
 
 /* The table of a driver of this language: its functions are made of these. */
 sr_status sr__gpu_device_new(const sr__gpu_runtime *runtime, int index, const sr_backend_config *config,
@@ -150,7 +150,7 @@ sr_status sr__gpu_fault_place(sr__gpu_stream *stream, const sr_tensor *node, sr_
 sr_status sr__gpu_faults_check(sr__gpu_stream *stream, sr_error *err);
 void sr__gpu_faults_free(sr__gpu_stream *stream);
 
-/* ---- ops ------------------------------------------------------------------------------------------------------------ */
+/* ---- ops --------------------------------------------------------------------------------------------------------- */
 
 /* Why the kernels cannot compute the node on this device, in words, or NULL. */
 const char *sr__gpu_refuse(const sr__gpu_device *device, const sr_graph_view *view, int32_t node);

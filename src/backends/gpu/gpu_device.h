@@ -66,7 +66,7 @@ typedef struct sr__gpu_backend {
 /* Where a piece of work begins: in the stream, if that keeps times, and on the host. */
 typedef struct sr__gpu_begun { sr__gpu_event *place; uint64_t host; } sr__gpu_begun;
 
-/* Around what is queued; both do nothing without a trace.  event: its kind, bytes and nodes; a name if not the subject's. */
+/* Around what is queued; nothing without a trace.  event: its kind, bytes and nodes; a name if not the subject's. */
 sr__gpu_begun sr__gpu_trace_begin(const sr_backend *backend);
 void sr__gpu_trace_end(const sr_backend *backend, sr__gpu_begun begun, sr_trace_event event);
 void sr__gpu_trace_compute(const sr_backend *backend, const sr_graph_view *view, sr__gpu_begun begun);

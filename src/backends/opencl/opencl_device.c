@@ -7,7 +7,7 @@
 
 static int ocl_device_count(const char **out_why_none) { return sr__ocl_count(out_why_none); }
 
-/* ---- memory in use -------------------------------------------------------------------------------------------------- */
+/* ---- memory in use ----------------------------------------------------------------------------------------------- */
 
 static void entry_memory(sr__ocl_entry *entry, size_t *out_free, size_t *out_total) {
     pthread_mutex_lock(&sr__ocl_lock);
@@ -30,7 +30,7 @@ static void ocl_device_memory(sr__gpu_device *device, size_t *out_free, size_t *
     entry_memory(((sr__ocl_device *)device)->entry, out_free, out_total);
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* OpenCL gives the alignment of sub-buffers in bits; offsets here must be whole powers of two of bytes. */
 static sr_status read_limits(sr__ocl_device *d, sr_error *err) {

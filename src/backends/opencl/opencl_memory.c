@@ -8,7 +8,7 @@
 /* Data of writes that are queued: up to so many bytes of it are copied for them, beyond that the caller waits. */
 static const size_t MOST_STAGED = (size_t)64 << 20;
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static bool charge(sr__ocl_entry *entry, size_t size) {
     pthread_mutex_lock(&sr__ocl_lock);
@@ -56,7 +56,7 @@ void sr__ocl_memory_free(sr__gpu_memory *memory) {
     sr__free(memory);
 }
 
-/* ---- staged data ---------------------------------------------------------------------------------------------------- */
+/* ---- staged data ------------------------------------------------------------------------------------------------- */
 
 struct sr__ocl_staged {
     sr__ocl_staged *next;
@@ -95,7 +95,7 @@ static sr__ocl_staged *stage(sr__ocl_stream *stream, const void *data, size_t si
     return staged;
 }
 
-/* ---- transfers ------------------------------------------------------------------------------------------------------ */
+/* ---- transfers --------------------------------------------------------------------------------------------------- */
 
 sr_status sr__ocl_write(sr__gpu_stream *stream, sr__gpu_memory *memory, size_t offset, const void *data, size_t size,
                         sr_error *err) {

@@ -17,7 +17,7 @@ static struct {
     int n;
 } found;
 
-/* ---- texts -------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 /* Ends of a text without blanks and end. */
 static char *trimmed(char *text) {
@@ -66,7 +66,7 @@ static char *describe(const sr__ocl_platform *platform, cl_device_id id) {
     return s.data;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------------ */
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
 
 /* What the kernels count on: a compiler, and addresses that hold a size_t. */
 static bool is_usable(cl_device_id id) {
@@ -180,7 +180,7 @@ sr__ocl_entry *sr__ocl_entry_get(int index) {
     return index >= 0 && index < sr__ocl_count(NULL) ? &found.entries[index] : NULL;
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------ */
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 /* The driver's own words, from any of its threads. */
 static void CL_CALLBACK on_words(const char *words, const void *info, size_t size, void *user) {

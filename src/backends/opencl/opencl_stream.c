@@ -5,7 +5,7 @@
  */
 #include "backends/opencl/opencl.h"
 
-/* ---- streams -------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 sr_status sr__ocl_stream_new(sr__gpu_device *device, sr__gpu_stream **out_stream, sr_error *err) {
     sr__ocl_entry *entry = ((sr__ocl_device *)device)->entry;
@@ -66,7 +66,7 @@ sr_status sr__ocl_stream_keep_times(sr__gpu_stream *stream, sr_error *err) {
     return status;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static const char *const kernel_names[] = {
 #define KERNEL_NAME(name) #name,
@@ -128,7 +128,7 @@ done:
     return status;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 sr_status sr__ocl_event_new(sr__gpu_device *device, sr__gpu_event **out_event, sr_error *err) {
     sr__gpu_event *event = sr__calloc(1, sizeof(*event));
