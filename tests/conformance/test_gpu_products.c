@@ -49,6 +49,25 @@ static void test_mul_mat(void **state) {
     gc_each_device(check_mul_mat);
 }
 
+/* More columns than are rounded at a time, in a plane and over planes. */
+static void check_many_columns(sr_backend *backend) {
+    for (int64_t planes = 1; planes <= 2; planes++) {
+        kh_case c = {.op = SR_OP_MUL_MAT, .n_src = 2};
+        c.src[0] = kh_fill(kh_new(SR_TYPE_F16, KH_CONTIGUOUS, 32768, 2, 1, 1), 7, -1, 1);
+        c.src[1] = kh_new(SR_TYPE_F32, KH_ROW_GAPS, 32768, 520 / planes, planes, 1);
+        for (size_t i = 0; i < c.src[1]->size / sizeof(float); i++) {
+            ((float *)(void *)c.src[1]->memory)[i] = (float)((int64_t)(i * 2654435761u % 1000) - 500) / 500.0f;
+        }
+        c.dst = kh_new(SR_TYPE_F32, KH_CONTIGUOUS, 2, 520 / planes, planes, 1);
+        assert_true(gc_try(&c, backend, TOLERANCE, SCALE));
+    }
+}
+
+static void test_many_columns(void **state) {
+    (void)state;
+    gc_each_device(check_many_columns);
+}
+
 /* Blocks of which nothing is left, infinities and NaNs among the columns. */
 static void check_odd_columns(sr_backend *backend) {
     static const int types[] = {SR_TYPE_F32, SR_TYPE_F16, SR_TYPE_BF16, SR_TYPE_Q4_0, SR_TYPE_Q8_0, SR_TYPE_Q4_K};
@@ -263,7 +282,8 @@ static void test_closed_keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mul_mat),     cmocka_unit_test(test_odd_columns), cmocka_unit_test(test_hadamard),
+        cmocka_unit_test(test_mul_mat),     cmocka_unit_test(test_many_columns), cmocka_unit_test(test_odd_columns),
+        cmocka_unit_test(test_hadamard),
         cmocka_unit_test(test_experts),     cmocka_unit_test(test_bad_experts), cmocka_unit_test(test_out_prod),
         cmocka_unit_test(test_flash),       cmocka_unit_test(test_wide_heads),  cmocka_unit_test(test_closed_keys),
     };

@@ -14,7 +14,7 @@ enum { PREC_WORD = 0, PREC_F32 = 10, HINT_WORD = 1, HINT_HADAMARD = 1 };
 enum { FEW_COLUMNS = 8, FEW_EXPERT_COLUMNS = 32 };
 
 /* Rounded columns take so many bytes of scratch at a time. */
-static const gpu_long MOST_SCRATCH = (gpu_long)256 << 20;
+static const gpu_long MOST_SCRATCH = (gpu_long)64 << 20;
 
 /* ---- refusals -------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +61,9 @@ static const char *mul_mat_id_refuse(const sr__gpu_device *device, const sr_grap
 typedef struct product {
     sr__gpu_operand y, a, b;
 } product;
+
+/* Do the kernels multiply other columns than the node's? */
+static bool is_rounded(const product *p) { return p->a.place.type != SR_TYPE_F32 || p->b.place.type != SR_TYPE_F32; }
 
 static sr_status run_vec(const sr__gpu_node *node, const product *p, const sr__gpu_operand *ids, sr_error *err) {
     sr__gpu_memory *fault = NULL;
@@ -143,7 +146,7 @@ static sr_status multiply(const sr__gpu_node *node, const product *p, sr_error *
     if (done) {
         return SR_OK;
     }
-    if (p->a.place.type != SR_TYPE_F32 || p->b.place.type != SR_TYPE_F32) {
+    if (is_rounded(p)) {
         SR_TRY(round_into_scratch(node, p, SR_TYPE_F32, 0, &q.b, err));
     }
     if (ne[1] <= FEW_COLUMNS) {
@@ -200,7 +203,7 @@ static sr_status mul_mat_compute(const sr__gpu_node *node, sr_error *err) {
         return run_hadamard(node, err);
     }
     const gpu_long most = MOST_SCRATCH / ((gpu_long)sizeof(float) * (ne[0] > 0 ? ne[0] : 1));
-    if (ne[1] * ne[2] * ne[3] > (most > 0 ? most : 1)) {
+    if (is_rounded(&p) && ne[1] * ne[2] * ne[3] > (most > 0 ? most : 1)) {
         return multiply_pieces(node, &p, most > 0 ? most : 1, err);
     }
     return multiply(node, &p, err);
@@ -241,7 +244,7 @@ static sr_status mul_mat_id_compute(const sr__gpu_node *node, sr_error *err) {
         const gpu_long ints = GPU_EXPERT_COLUMNS_AT(experts, most_tiles) + columns;
         (void)sr__align_up((size_t)ints * sizeof(gpu_int), 256, &lists_size);
     }
-    if (p.a.place.type != SR_TYPE_F32 || p.b.place.type != SR_TYPE_F32) {
+    if (is_rounded(&p)) {
         sr__gpu_operand rounded;
         SR_TRY(round_into_scratch(node, &p, SR_TYPE_F32, lists_size, &rounded, err));
         p.b = rounded;
