@@ -243,6 +243,23 @@ DEVICE ?= opencl
 parity-device: $(BUILD)/sched-run ## execute recorded graphs on a device: make parity-device GOLDENS=FOLDER DEVICE=opencl
 	@tests/golden/device.sh "$(BUILD)" "$(GOLDENS)" "$(DEVICE)"
 
+# With CUDA and without what may be missing where the GPU is; lib/ holds the libraries that are not everywhere.
+DEVICE_TESTS := $(addprefix $(BUILD)/tests/conformance/,test_backends test_gpu_ops test_gpu_ops_shapes test_gpu_products)
+.PHONY: device-bundle
+device-bundle: ## build what device-check needs, to carry to a machine with a GPU
+ifeq ($(CUDA)$(BLAS)$(OPENCL),100)
+device-bundle: $(BUILD)/sched-run $(DEVICE_TESTS) $(BUILD)/bench/bench_gpu
+	@mkdir -p $(BUILD)/lib
+	@for l in $$(ldd $^ | sed -n 's/.*=> \(.*lib\(cjson\|cmocka\)[^ ]*\).*/\1/p' | sort -u); do cp -L $$l $(BUILD)/lib/; done
+else
+	@$(MAKE) --no-print-directory device-bundle CUDA=1 BLAS=0 OPENCL=0 CFLAGS=-O2 \
+	  BUILD=$(if $(filter build,$(BUILD)),build-device,$(BUILD))
+endif
+
+.PHONY: device-check
+device-check: ## everything that needs an NVIDIA GPU, in under four minutes
+	@tests/device_check.sh build-device $(if $(filter tests/golden,$(GOLDENS)),,$(GOLDENS))
+
 .PHONY: sanitize
 sanitize: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory check BUILD=build-asan WERROR= \
