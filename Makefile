@@ -283,11 +283,11 @@ fuzz-corpus: $(FUZZ_BINS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: $(PAGE_PARTS) $(KERNEL_TEXT).embed ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
+fuzz: $(PAGE_PARTS) $(KERNEL_TEXT).embed $(CUDA_OBJS) ## search for inputs that break the readers (clang, FUZZ_SECONDS each)
 	@for f in $(basename $(notdir $(FUZZ_SRCS))); do \
 	  mkdir -p build-fuzz/corpus/$$f; \
 	  clang -g -O1 -fsanitize=fuzzer,address,undefined $(CPPFLAGS) -I$(BUILD)/src -std=c11 -pthread -o build-fuzz/$$f \
-	    tests/fuzz/$$f.c $(LIB_SRCS) $(LIBS) || exit 1; \
+	    tests/fuzz/$$f.c $(LIB_SRCS) $(CUDA_OBJS) $(LIBS) || exit 1; \
 	  build-fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 build-fuzz/corpus/$$f \
 	    tests/fuzz/corpus/$${f#fuzz_} || exit 1; \
 	done
