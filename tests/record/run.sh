@@ -180,7 +180,7 @@ says "is for another kind of machine"
 record full 2 "$record" -o /dev/full -- "$fake/fake_program" chain 5
 says "cannot write '/dev/full': No space left on device"
 record quota 2 sh -c "echo before >bug.json; ulimit -f 4; '$record' -o bug.json -- '$fake/fake_program' chain 300 same"
-says "bug.json': File too large"
+says "File too large"
 files bug.json
 has bug.json before
 record folder 2 "$record" -o /nowhere/bug.json -- "$fake/fake_program" chain 5

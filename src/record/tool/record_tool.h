@@ -15,7 +15,8 @@
 enum { EXIT_DIFFERS = 1, EXIT_USAGE = 2, EXIT_NOTHING = 4 };
 
 typedef struct tool_options {
-    const char *output;
+    const char *output; /* as the program is told: absolute */
+    const char *shown;  /* as the user said it */
     const char *max, *only, *rules;
     bool data, anonymise, verify, log, quiet;
     char **program; /* and its arguments */
@@ -54,6 +55,6 @@ int program_run(const tool_options *options, const char *path, const char *recor
 char *recording_path(const char *output, int number, const char *suffix);
 
 /* Compares one recording with the text that the program printed; the exit status. */
-int verify_recording(const tool_options *options, const char *recording, const char *log);
+int verify_recording(const tool_options *options, const char *recording, const char *shown, const char *log);
 
 #endif

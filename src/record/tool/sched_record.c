@@ -194,18 +194,19 @@ const char *plural(int n) {
 static int report_file(const tool_options *o, const record_state *state, int number, bool *out_any) {
     const record_file *file = &state->files[number - 1];
     char *path = recording_path(o->output, number, NULL), *log = recording_path(o->output, number, ".log");
+    char *shown = recording_path(o->shown, number, NULL);
     int status = 0;
     sweep(path);
     sweep(log);
-    if (path && log && file->written) {
+    if (path && log && shown && file->written) {
         *out_any = true;
         if (!o->quiet) {
-            tool_say("%s: %d graph%s, %d run%s (%d reserve%s)%s", path, file->graphs, plural(file->graphs), file->runs,
+            tool_say("%s: %d graph%s, %d run%s (%d reserve%s)%s", shown, file->graphs, plural(file->graphs), file->runs,
                      plural(file->runs), file->reserves, plural(file->reserves),
                      file->stopped ? "; there were more runs, see --max" : "");
         }
         if (o->verify) {
-            status = verify_recording(o, path, log);
+            status = verify_recording(o, path, shown, log);
         }
         if (o->verify && !o->log && status == 0) {
             unlink(log);
@@ -213,6 +214,7 @@ static int report_file(const tool_options *o, const record_state *state, int num
     }
     free(path);
     free(log);
+    free(shown);
     return status;
 }
 
@@ -311,6 +313,7 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
     char *output = resolve_output(o.output);
+    o.shown = o.output;
     o.output = output;
     status = output ? refuse(&o, program_look(path)) : EXIT_USAGE;
     if (status < 0 && program_is_privileged(path)) {

@@ -216,7 +216,8 @@ static void say_difference(const char *recording, const char *rules, const diffe
              rules, d->run, d->split, d->theirs, d->ours);
 }
 
-static int verify_with(const tool_options *o, char *tool, const char *recording, const json_text *printed) {
+static int verify_with(const tool_options *o, char *tool, const char *recording, const char *shown,
+                       const json_text *printed) {
     const char *rules = o->rules ? o->rules : "reference";
     json_text replayed = {0};
     rules_row other = {"", ""};
@@ -228,31 +229,31 @@ static int verify_with(const tool_options *o, char *tool, const char *recording,
     const difference d = compare(printed, &replayed);
     if (!d.any) {
         if (!o->quiet) {
-            tool_say("%s: verified, %d run%s with %d split%s as the program printed them", recording, d.run + 1,
+            tool_say("%s: verified, %d run%s with %d split%s as the program printed them", shown, d.run + 1,
                      plural(d.run + 1), d.splits, plural(d.splits));
         }
     } else if (!o->rules && find_rules(tool, recording, printed, &other)) {
-        say_difference(recording, rules, &d);
-        tool_say("%s: verified by the rules of %s (%s): give --rules %s to sched-run", recording, other.date,
+        say_difference(shown, rules, &d);
+        tool_say("%s: verified by the rules of %s (%s): give --rules %s to sched-run", shown, other.date,
                  other.name, other.date);
     } else {
-        say_difference(recording, rules, &d);
+        say_difference(shown, rules, &d);
         status = EXIT_DIFFERS;
     }
     text_clear(&replayed);
     return status;
 }
 
-int verify_recording(const tool_options *o, const char *recording, const char *log) {
+int verify_recording(const tool_options *o, const char *recording, const char *shown, const char *log) {
     json_text printed = {0};
     int status = EXIT_USAGE;
     char *tool = find_tool();
     if (tool && read_file(log, &printed)) {
         if (printed.length == 0) {
-            tool_say("%s: the program's ggml printed no splits, there is nothing to compare", recording);
+            tool_say("%s: the program's ggml printed no splits, there is nothing to compare", shown);
             status = EXIT_DIFFERS;
         } else {
-            status = verify_with(o, tool, recording, &printed);
+            status = verify_with(o, tool, recording, shown, &printed);
         }
     }
     free(tool);
