@@ -41,7 +41,14 @@ struct sr__gpu_event {
     long ticket, reached; /* of the last record; the highest one reached */
     uint64_t time;
     bool timed;
+    int refs;             /* the owner, and commands that name it */
 };
+
+static void event_unref(sr__gpu_event *event) {
+    if (event && --event->refs == 0) {
+        sr__free(event);
+    }
+}
 
 static sr_status step(const char *what, sr_error *err) {
     if (++fake.calls != fake.fail_at) {
@@ -83,12 +90,13 @@ static void run_one(fake_stream *s) {
         break;
     case WAIT: run_until(c->other, c->event, c->ticket); break;
     }
+    event_unref(c->event);
     sr__free(c->staged);
     sr__free(c);
 }
 
 static void run_until(fake_stream *s, const sr__gpu_event *event, long ticket) {
-    while (s->first && event->reached < ticket) {
+    while (event->reached < ticket && s->first) { /* a stream that is gone has reached everything */
         run_one(s);
     }
 }
@@ -108,6 +116,9 @@ static sr_status push(sr__gpu_stream *stream, command c, sr_error *err) {
     }
     *own = c;
     own->next = NULL;
+    if (own->event) {
+        own->event->refs++;
+    }
     *s->last = own;
     s->last = &own->next;
     return SR_OK;
@@ -310,17 +321,17 @@ static sr_status event_new(sr__gpu_device *device, sr__gpu_event **out_event, sr
     (void)device;
     const sr_status status = step("event_new", err);
     *out_event = status == SR_OK ? sr__calloc(1, sizeof(**out_event)) : NULL;
-    fake.live += *out_event != NULL;
+    if (*out_event) {
+        (*out_event)->refs = 1;
+        fake.live++;
+    }
     return *out_event ? SR_OK : status == SR_OK ? sr__fail_memory(err) : status;
 }
 
-/* What waits for it may still stand in a queue: that comes first. */
+/* What records it or waits for it may still stand in a queue. */
 static void event_free(sr__gpu_event *event) {
-    if (event->stream) {
-        run_until(event->stream, event, event->ticket);
-    }
     fake.live--;
-    sr__free(event);
+    event_unref(event);
 }
 
 static sr_status event_record(sr__gpu_event *event, sr__gpu_stream *stream, sr_error *err) {
