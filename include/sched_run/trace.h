@@ -37,6 +37,7 @@ typedef struct sr_trace_event {
     uint64_t bytes;       /* of a copy */
     int32_t split;        /* -1: none */
     int32_t n_nodes;      /* of a compute or a submission */
+    bool critical;        /* of an estimate: on its critical path */
     bool by_host;         /* on a backend's track, but done by the thread that asked for it */
     uint64_t begin, end;  /* nanoseconds of a clock that never goes back */
 } sr_trace_event;

@@ -264,6 +264,7 @@ void sr_estimate_tell(const sr_estimate *e, const sr_layout *layout, const char 
         sr_trace_event event = {.kind = kinds[span->kind], .track = name_of(layout, span->lane),
                                 .from = name_of(layout, span->from), .to = name_of(layout, span->to),
                                 .bytes = span->bytes, .split = span->split, .n_nodes = span->n_nodes,
+                                .critical = span->critical,
                                 .begin = origin + span->begin, .end = origin + span->end};
         event.name = span->kind == SR_ESTIMATE_WAIT ? event.from
                      : span->tensor >= 0            ? layout->graph->tensors[span->tensor].name

@@ -324,6 +324,9 @@ static void put_event(page *p, const sr_trace_event *e, uint64_t origin) {
     sr__json_put_int(&p->json, "split", e->split);
     sr__json_put_int(&p->json, "begin", (int64_t)(e->begin - origin));
     sr__json_put_int(&p->json, "end", (int64_t)(e->end - origin));
+    if (e->critical) {
+        sr__json_put_bool(&p->json, "critical", true);
+    }
     sr__json_end_object(&p->json);
     sr__out_more(p->out);
 }

@@ -117,6 +117,9 @@ static void put_args(sr__json *json, const sr_trace_event *e) {
     if (e->kind == SR_TRACE_COMPUTE && e->name != NULL) {
         sr__json_put_string(json, "first", e->name);
     }
+    if (e->critical) {
+        sr__json_put_bool(json, "critical", true);
+    }
     sr__json_end_object(json);
 }
 

@@ -276,6 +276,27 @@ static void test_shows_values_and_times(void **state) {
     assert_int_equal(chromium.n_complaints, 0);
     assert_holds("document.querySelector('#timeline p').textContent.startsWith('Estimated: ')");
     assert_holds("document.querySelectorAll('#timeline table tbody tr').length === 4");
+    assert_holds("document.querySelector('#timeline .key.critical') !== null");
+    assert_holds("document.querySelectorAll('#timeline rect.event.critical').length > 4");
+    assert_holds("document.querySelector('#timeline rect.event:not(.critical)') !== null");
+    assert_holds("Array.from(document.querySelectorAll('#timeline rect.event')).every((bar) => "
+                 "bar.classList.contains('critical') === bar.ariaLabel.endsWith(', on the critical path'))");
+    assert_holds("document.querySelectorAll('#timeline path.critical-path').length >= 2");
+    assert_holds("document.querySelector('#timeline .left-out') === null");
+}
+
+/* The longest bars of a lane are drawn, and how many are not is said. */
+static void test_says_which_bars_are_left_out(void **state) {
+    (void)state;
+    write_report("html", "--estimate --copies 4 --batches 250 -p n_layer=24 graphs/models/flash-attention.json",
+                 page_path);
+    check(browser_open(&chromium, page_path, NULL));
+    assert_int_equal(chromium.n_complaints, 0);
+    assert_holds("/^host: of [0-9]+ bars the 1500 longest are drawn, and one in [0-9]+ of the others\\.$/.test("
+                 "document.querySelector('#timeline .left-out').textContent.trim().replace(/[\\u2066-\\u2069]/g, ''))");
+    assert_holds("document.querySelectorAll('#timeline .left-out').length === 3"); /* the host and two backends */
+    assert_holds("Array.from(document.querySelectorAll('#timeline svg.track'))"
+                 ".every((lane) => lane.querySelectorAll('rect.event').length <= 3000)");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
@@ -518,6 +539,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shows_what_the_report_says), cmocka_unit_test(test_explains_in_the_words_of_explain),
         cmocka_unit_test(test_opens_the_tensor_that_was_asked_for), cmocka_unit_test(test_shows_values_and_times),
+        cmocka_unit_test(test_says_which_bars_are_left_out),
         cmocka_unit_test(test_walk_by_keys), cmocka_unit_test(test_tab_order), cmocka_unit_test(test_passes_by_keys),
         cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_needs_nothing_else),
         cmocka_unit_test(test_light_and_dark), cmocka_unit_test(test_narrow), cmocka_unit_test(test_paper),

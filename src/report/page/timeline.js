@@ -8,25 +8,48 @@ function eventWords(e) {
   const what = { copy: 'copy ' + e.name + ' ' + e.from + ' -> ' + e.to + ' ' + bytes(e.bytes || 0),
     compute: 'compute ' + e.name + more, submit: 'submit ' + e.name + more, wait: 'wait for ' + e.name,
     synchronize: 'synchronize ' + e.name }[e.kind];
-  return what + (e.split >= 0 ? '  split ' + e.split : '') + '  ' + time(e.end - e.begin) + ' from ' + time(e.begin);
+  return what + (e.split >= 0 ? '  split ' + e.split : '') + '  ' + time(e.end - e.begin) + ' from ' + time(e.begin)
+    + (e.critical ? ', on the critical path' : '');
 }
 
 function eventBox(e, total, left, told) {
   const show = () => { told.textContent = shown(eventWords(e)); };
-  return draw('rect.event.' + e.kind, { x: (left + TRACK.width * e.begin / total).toFixed(2), y: 4, height: 20,
-    width: Math.max(0.8, TRACK.width * (e.end - e.begin) / total).toFixed(2), tabindex: -1, role: 'img',
+  const width = TRACK.width * (e.end - e.begin) / total;
+  const mark = !e.critical ? '' : width < 3 ? '.critical' : '.critical.framed'; /* a frame would hide a thin bar */
+  return draw('rect.event.' + e.kind + mark, { x: (left + TRACK.width * e.begin / total).toFixed(2), y: 4, height: 20,
+    width: Math.max(0.8, width).toFixed(2), tabindex: -1, role: 'img',
     'aria-label': eventWords(e), onfocus: show, onpointerenter: show });
+}
+
+/* What of an estimate's critical path is in this lane: a line above its bars, which is seen where they are thin. */
+function pathAbove(events, total, left) {
+  const x = (t) => (left + TRACK.width * t / total).toFixed(2);
+  const d = events.filter((e) => e.critical).map((e) => `M${x(e.begin)} 1.5H${x(e.end)}`).join('');
+  return d === '' ? null : draw('path.critical-path', { d });
+}
+
+/* What is drawn of a lane, in that order: all, or if they are too many the longest and one in `step` of the others. */
+function drawnOf(events) {
+  const half = events.length <= TRACK.most ? events.length : TRACK.most / 2;
+  const byLength = [...events].sort((a, b) => (b.end - b.begin) - (a.end - a.begin));
+  const rest = byLength.slice(half).sort((a, b) => a.begin - b.begin);
+  const step = Math.max(1, Math.ceil(rest.length / half));
+  const drawn = [...byLength.slice(0, half), ...rest.filter((_, i) => i % step === 0)];
+  drawn.sort((a, b) => DRAWN.indexOf(a.kind) - DRAWN.indexOf(b.kind) || a.begin - b.begin);
+  return { drawn, half, step };
 }
 
 function trackPicture(name, events, total, left, told) {
   const svg = draw('svg.track', { viewBox: `0 0 ${left + TRACK.width + 6} 30`, role: 'group',
     'aria-label': 'Timeline of ' + name });
-  events.sort((a, b) => DRAWN.indexOf(a.kind) - DRAWN.indexOf(b.kind) || a.begin - b.begin);
+  const { drawn, half, step } = drawnOf(events);
   add(svg, [draw('text', { x: left - 8, y: 19, 'text-anchor': 'end' }, name),
     draw('line.lane', { x1: left, x2: left + TRACK.width, y1: 28, y2: 28 }),
-    events.slice(0, TRACK.most).map((e) => eventBox(e, total, left, told))]);
+    pathAbove(events, total, left), drawn.map((e) => eventBox(e, total, left, told))]);
   roving(svg, 'rect.event', ['ArrowLeft', 'ArrowRight']);
-  return svg;
+  const leftOut = drawn.length === events.length ? null : el('p.small.left-out', null, nameOf(name), ': of '
+    + events.length + ' bars the ' + half + ' longest are drawn, and one in ' + step + ' of the others.');
+  return [svg, leftOut];
 }
 
 const timeOrNone = (ns) => (ns > 0 ? time(ns) : '-');
@@ -68,9 +91,12 @@ function timeline(run) {
     const own = events.filter((e) => e.track === track);
     return own.length === 0 ? null : trackPicture(track === '' ? 'host' : track, own, total, left, told);
   });
+  const keys = ['compute', 'copy', 'wait', 'submit'].filter((kind) => events.some((e) => e.kind === kind
+    || (kind === 'wait' && e.kind === 'synchronize')));
   const how = run.report.estimate !== undefined ? 'Estimated: ' : 'Measured: ';
   return [el('p', null, how + time(total) + ' from the first split to the last wait.'),
-    el('p', null, ['compute', 'copy', 'wait', 'submit'].map((kind) => el('span.key.' + kind, null, kind))),
+    el('p', null, keys.map((kind) => el('span.key.' + kind, null, kind)),
+      events.some((e) => e.critical) ? el('span.key.critical', null, 'on the critical path') : null),
     pictures, told, estimateTable(run.report.estimate), timesTable(run)];
 }
 
