@@ -140,6 +140,26 @@ static void grid_free(grid *g) {
     sr__free(g->at);
 }
 
+/* A param is swept once, and not set besides; false: a message was written. */
+static bool is_new_name(const grid *g, int i, const cli_options *options) {
+    const char *name = g->dimensions[i].name;
+    const size_t length = strlen(name);
+    for (int k = 0; k < i; k++) {
+        if (strcmp(g->dimensions[k].name, name) == 0) {
+            cli_message("--sweep: '%s' is given twice: give its values in one list", name);
+            return false;
+        }
+    }
+    for (int k = 0; k < options->params.n; k++) {
+        const char *text = options->params.texts[k];
+        if (strncmp(text, name, length) == 0 && text[length] == '=') {
+            cli_message("--sweep: '%s' is set by --param, too", name);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool grid_read(grid *g, const cli_options *options) {
     g->has_copies = options->n_copies_list > 1;
     const int n = options->sweeps.n + (g->has_copies ? 1 : 0);
@@ -155,6 +175,9 @@ static bool grid_read(grid *g, const cli_options *options) {
     for (int i = 0; i < n; i++) {
         dimension *d = &g->dimensions[i];
         if (!(i < options->sweeps.n ? read_dimension(d, options->sweeps.texts[i]) : read_copies(d, options))) {
+            return false;
+        }
+        if (i < options->sweeps.n && !is_new_name(g, i, options)) {
             return false;
         }
         g->names[i] = d->name;
@@ -225,8 +248,53 @@ static bool is_wanted(const sr_description *description, int i) {
     return only_reserves || !run->reserve;
 }
 
+static bool is_swept(const grid *g, const char *text) {
+    bool swept = false;
+    for (int i = 0; i < g->n; i++) {
+        const size_t length = strlen(g->names[i]);
+        swept = swept || (strncmp(text, g->names[i], length) == 0 && text[length] == '=');
+    }
+    return swept;
+}
+
+/* What tells the row of a run from those of other runs: the name of its graph, and if others have that too, its number
+ * and the params that are not swept. */
+static void put_label(sr__str *s, const grid *g, const sr_description *description, int i) {
+    const sr_run *run = sr_description_run(description, i);
+    bool alone = true;
+    sr__str_puts(s, run->graph_name);
+    for (int k = 0; k < sr_description_n_runs(description); k++) {
+        alone = alone && (k == i || !is_wanted(description, k) ||
+                          strcmp(sr_description_run(description, k)->graph_name, run->graph_name) != 0);
+    }
+    if (alone) {
+        return;
+    }
+    sr__str_printf(s, "%srun %d", s->length > 0 ? " " : "", run->index);
+    for (const char *p = run->params_text; *p != '\0';) {
+        const size_t n = strcspn(p, " ");
+        if (n > 0 && !is_swept(g, p)) {
+            sr__str_puts(s, " ");
+            sr__str_append(s, p, n);
+        }
+        p += n + strspn(p + n, " ");
+    }
+}
+
+static sr_status add_row(const cli_session *session, const grid *g, int i, const sr_sched_params *params,
+                         sr_sweep *sweep, sr_error *err) {
+    sr_run run = *sr_description_run(session->description, i);
+    sr__str label = {0};
+    put_label(&label, g, session->description, i);
+    run.graph_name = sr__str_text(&label);
+    const sr_status status = label.failed ? sr__fail_memory(err)
+                                          : sr_sweep_add(sweep, sr_description_machine(session->description), params,
+                                                         &run, g->values, err);
+    sr__str_free(&label);
+    return status;
+}
+
 static sr_status add_rows(cli_session *session, const grid *g, sr_sweep *sweep, sr_error *err) {
-    const sr_machine *machine = sr_description_machine(session->description);
     sr_sched_params params = cli_sched_params(session);
     sr_status status = SR_OK;
     if (g->has_copies) {
@@ -235,8 +303,7 @@ static sr_status add_rows(cli_session *session, const grid *g, sr_sweep *sweep, 
     params.record_decisions = false;
     for (int i = 0; i < sr_description_n_runs(session->description) && status == SR_OK; i++) {
         if (is_wanted(session->description, i)) {
-            status = sr_sweep_add(sweep, machine, &params, sr_description_run(session->description, i), g->values,
-                                  err);
+            status = add_row(session, g, i, &params, sweep, err);
         }
     }
     return status;

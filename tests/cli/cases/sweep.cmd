@@ -7,3 +7,6 @@ for values in 5..1 1..8*1 0..8*2 1..8+0 1..8- a..b 1.. ..3 1..20000; do "$SCHED_
 echo "status $?"
 "$SCHED_RUN" --sweep n_tokens=4 --check layers.json
 "$SCHED_RUN" --sweep n_tokens=4 -f dot layers.json
+"$SCHED_RUN" --sweep n_tokens=1,8 ../../../graphs/models/flash-attention.json
+"$SCHED_RUN" --sweep n_tokens=1,8 --sweep n_tokens=2 layers.json
+"$SCHED_RUN" --sweep n_tokens=1,8 -p n_tokens=2 layers.json
