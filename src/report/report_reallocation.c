@@ -18,18 +18,25 @@ static void put_size(sr__str *s, size_t total, const size_t *chunks, int n) {
     sr__str_puts(s, n > 1 ? ")" : "");
 }
 
-static void put_buffer(sr__text *text, const sr_realloc_buffer *buffer) {
-    sr__str *s = &text->out->text;
-    sr__str line = {0};
-    sr__put_name(s, text->layout->buffer_types[buffer->backend]->name);
-    sr__str_puts(s, " ");
+/* "GPU0 1.0 MiB -> 1.5 MiB (1.0 MiB + 512 KiB)" */
+static void put_change(sr__str *s, const char *name, const sr_realloc_buffer *buffer) {
+    sr__str_printf(s, "%s ", name);
     put_size(s, buffer->before, buffer->chunks_before, buffer->n_before);
     sr__str_puts(s, " -> ");
     put_size(s, buffer->after, buffer->chunks_after, buffer->n_after);
-    sr__str_puts(s, "\n");
+}
+
+static void put_buffer(sr__text *text, const sr_realloc_buffer *buffer) {
+    sr__str *s = &text->out->text;
+    sr__str line = {0};
+    put_change(&line, text->layout->buffer_types[buffer->backend]->name, buffer);
+    sr__put_wrapped(s, sr__str_text(&line), 16, 18, sr__text_width(text->options));
+    s->failed |= line.failed;
+    sr__str_free(&line);
     if (buffer->peak_at == NULL) {
         return;
     }
+    line = (sr__str){0};
     char bytes[16];
     sr__format_bytes(buffer->most_live, bytes);
     sr__str_printf(&line, "its peak, %s at %s: ", bytes, buffer->peak_at);
@@ -219,7 +226,31 @@ static sr_status measure_table(table *t, sr_error *err) {
     return SR_OK;
 }
 
-static void put_table_row(sr__str *s, const table *t, const sr_realloc_row *row) {
+/* Where the reasons stand. */
+static int reason_column(const table *t) {
+    int column = 28;
+    for (int b = 0; b < t->machine->n_backends; b++) {
+        column += t->widths[b] > 0 ? 2 + t->widths[b] : 0;
+    }
+    return column + 2;
+}
+
+/* A reason that does not fit goes on below itself, or where the backends leave it no room, below the row. */
+static void put_reason(sr__str *s, const table *t, const char *reason, int width) {
+    const int column = reason_column(t);
+    if (column + 32 <= width) {
+        sr__put_wrapped(s, reason, column, column, width);
+    } else if (column + sr__name_width(reason) <= width) {
+        sr__put_name(s, reason);
+        sr__str_puts(s, "\n");
+    } else {
+        sr__str_puts(s, "\n");
+        sr__put_spaces(s, 10);
+        sr__put_wrapped(s, reason, 10, 10, width);
+    }
+}
+
+static void put_table_row(sr__str *s, const table *t, const sr_realloc_row *row, int width) {
     char topology[16] = "-";
     if (row->topology >= 0) {
         sr_topology_name(row->topology, topology);
@@ -235,12 +266,12 @@ static void put_table_row(sr__str *s, const table *t, const sr_realloc_row *row)
             sr__str_free(&size);
         }
     }
-    sr__str_puts(s, "  ");
-    sr__put_name(s, row->reason);
-    while (!s->failed && s->length > 0 && s->data[s->length - 1] == ' ') {
-        s->data[--s->length] = '\0';
+    if (row->reason[0] != '\0') {
+        sr__str_puts(s, "  ");
+        put_reason(s, t, row->reason, width);
+    } else {
+        sr__str_puts(s, "\n");
     }
-    sr__str_puts(s, "\n");
 }
 
 static void put_table(sr__out *out, const table *t, const sr_report_options *options) {
@@ -262,7 +293,7 @@ static void put_table(sr__out *out, const table *t, const sr_report_options *opt
     sr__style_off(s, options);
     sr__str_puts(s, "\n");
     for (int i = 0; i < t->n_rows; i++) {
-        put_table_row(s, t, &t->rows[i]);
+        put_table_row(s, t, &t->rows[i], sr__text_width(options));
         sr__out_more(out);
     }
 }

@@ -244,8 +244,7 @@ void sr__text_error(sr__str *s, const sr_error *error, const sr_report_options *
     sr__str_puts(s, sr_status_name(error->status));
     sr__style_off(s, options);
     sr__str_puts(s, "\n    ");
-    sr__put_name(s, sr_error_message(error));
-    sr__str_puts(s, "\n");
+    sr__put_wrapped(s, sr_error_message(error), 4, 4, sr__text_width(options));
     int width = 0;
     for (int i = 0; i < error->n_details; i++) {
         const int n = (int)strlen(error->details[i].key);

@@ -31,23 +31,29 @@ static sr__style style_of(sr_severity severity) {
 
 /* "    5 findings: 3 weight-copy, fallback, 7 offload (see --lint)" */
 static void put_line(sr__str *s, const sr_findings *findings, const sr_report_options *options) {
-    const char *lead = ": ";
+    sr__str kinds = {0}, count = {0};
+    sr__put_count(&count, findings->n, "finding");
+    const int column = 4 + (int)count.length + 2;
     sr__str_puts(s, "    ");
     sr__style_on(s, options, style_of(findings->items[0].severity));
-    sr__put_count(s, findings->n, "finding");
+    sr__str_puts(s, sr__str_text(&count));
     sr__style_off(s, options);
+    sr__str_puts(s, ": ");
     for (int i = 0; i < findings->n; i++) {
         if (is_first_of_kind(findings, i)) {
             const int n = count_kind(findings, findings->items[i].kind);
-            sr__str_puts(s, lead);
+            sr__str_puts(&kinds, i > 0 ? ", " : "");
             if (n > 1) {
-                sr__str_printf(s, "%d ", n);
+                sr__str_printf(&kinds, "%d ", n);
             }
-            sr__str_puts(s, findings->items[i].kind);
-            lead = ", ";
+            sr__str_puts(&kinds, findings->items[i].kind);
         }
     }
-    sr__str_puts(s, options->lint ? "\n" : " (see --lint)\n");
+    sr__str_puts(&kinds, options->lint ? "" : " (see --lint)");
+    sr__put_wrapped(s, sr__str_text(&kinds), column, column, sr__text_width(options));
+    s->failed |= kinds.failed || count.failed;
+    sr__str_free(&kinds);
+    sr__str_free(&count);
 }
 
 static void put_cost(sr__str *s, const sr_finding *f) {
