@@ -60,7 +60,7 @@ static const char *type_of(const sr_graph *graph, int32_t tensor) {
 
 static void look_at_name(sr_diff *diff, const sr_diff_pair *pair) {
     const char *a = diff->a->graph->tensors[pair->a].name, *b = diff->b->graph->tensors[pair->b].name;
-    if (strcmp(a, b) != 0 && !(sr__diff_name_is_automatic(a) && sr__diff_name_is_automatic(b))) {
+    if (!sr__diff_name_is_cut(a, b) && !(sr__diff_name_is_automatic(a) && sr__diff_name_is_automatic(b))) {
         diff->renamed[diff->n_renamed++] = *pair;
     }
 }

@@ -13,6 +13,8 @@
 sr_status sr__diff_match(const sr_graph *a, const sr_graph *b, int32_t *b_of_a, int32_t *a_of_b, sr_error *err);
 /* "node_12", "leaf_3", "node_12 (view)": a name made from a position, which says nothing. */
 bool sr__diff_name_is_automatic(const char *name);
+/* Whether one name is the other, or as much of it as a log shows. */
+bool sr__diff_name_is_cut(const char *a, const char *b);
 
 /* Cuts and merges, copies. */
 sr_status sr__diff_splits(sr_diff *diff, sr_error *err);

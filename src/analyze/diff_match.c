@@ -9,13 +9,18 @@
  *   2. name, op and what it is computed from: a tensor that is paired already stands for itself, any other for its own
  *      op and sources, so that chains of unnamed nodes between paired ones agree;
  *   3. name and op, in order, as many as both have;
- *   4. as 2 without names: what was only renamed;
- *   5. unnamed neighbours of paired nodes with the same op: one was put in or taken out among them.
+ *   4. the first letters of a name, where one side's name is the other's, cut: a log shows no more of it, nor which
+ *      kind of view a view is;
+ *   5. as 2 without names: what was only renamed;
+ *   6. unnamed neighbours of paired nodes with the same op: one was put in or taken out among them.
  * Each stage is one sweep and a sort.
  */
 #include <stdlib.h>
 
 #include "analyze/diff_impl.h"
+
+/* Letters of a name that a log shows. */
+enum { SHOWN = 20 };
 
 typedef struct entry {
     uint64_t key;
@@ -32,7 +37,10 @@ typedef struct side {
     int32_t n_entries;
 } side;
 
-typedef struct matcher { side a, b; } matcher;
+typedef struct matcher {
+    side a, b;
+    bool cut; /* names are equal as far as the shorter one goes */
+} matcher;
 
 bool sr__diff_name_is_automatic(const char *name) {
     if (strncmp(name, "node_", 5) != 0 && strncmp(name, "leaf_", 5) != 0) {
@@ -40,6 +48,11 @@ bool sr__diff_name_is_automatic(const char *name) {
     }
     const size_t digits = strspn(name + 5, "0123456789");
     return digits > 0 && (name[5 + digits] == '\0' || name[5 + digits] == ' ');
+}
+
+bool sr__diff_name_is_cut(const char *a, const char *b) {
+    const size_t na = strlen(a), nb = strlen(b), n = na < nb ? na : nb;
+    return memcmp(a, b, n) == 0 && (na == nb || n + 1 >= SHOWN);
 }
 
 static const sr_tensor *tensor_at(const side *s, int32_t tensor) { return &s->graph->tensors[tensor]; }
@@ -80,6 +93,28 @@ static uint64_t structure_key(const side *s, const side *b, int32_t tensor, bool
     return key;
 }
 
+static const char *op_of(const sr_tensor *t) {
+    return t->node >= 0 && sr_op_is_view(t->op) ? "VIEW" : sr_tensor_op_desc(t);
+}
+
+/* As much of a name as a log's column shows of it. */
+static size_t shown_length(const char *name) {
+    size_t n = strnlen(name, SHOWN);
+    while (n > 0 && name[n - 1] == ' ') {
+        n--;
+    }
+    return n;
+}
+
+/* 0: the name says nothing, or too little for a cut one to be told. */
+static uint64_t short_name_key(const sr_tensor *t) {
+    const size_t n = shown_length(t->name);
+    if (sr__diff_name_is_automatic(t->name) || n == 0) {
+        return 0;
+    }
+    return sr__hash_bytes(hash_text(t->node >= 0 ? 7 : 8, op_of(t)), t->name, n) | 1;
+}
+
 /* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *pa, const void *pb) {
@@ -102,7 +137,8 @@ static void pair(matcher *m, int32_t a, int32_t b) {
 /* Hashes that meet by chance must not pair what cannot be the same. */
 static bool can_pair(const matcher *m, int32_t a, int32_t b) {
     const sr_tensor *ta = tensor_at(&m->a, a), *tb = tensor_at(&m->b, b);
-    return (ta->node >= 0) == (tb->node >= 0) && strcmp(sr_tensor_op_desc(ta), sr_tensor_op_desc(tb)) == 0;
+    return (ta->node >= 0) == (tb->node >= 0) && strcmp(op_of(ta), op_of(tb)) == 0 &&
+           (!m->cut || sr__diff_name_is_cut(ta->name, tb->name));
 }
 
 static int32_t group_end(const side *s, int32_t begin) {
@@ -137,10 +173,10 @@ static void pair_equal_keys(matcher *m, bool equally_many) {
 
 /* ---- stages ---------------------------------------------------------------------------------------------------- */
 
-static void enter_names(side *s) {
+static void enter_names(side *s, uint64_t (*key_of)(const sr_tensor *)) {
     s->n_entries = 0;
     for (int32_t i = 0; i < s->graph->n_tensors; i++) {
-        const uint64_t key = s->other[s->order[i]] < 0 ? name_key(tensor_at(s, s->order[i])) : 0;
+        const uint64_t key = s->other[s->order[i]] < 0 ? key_of(tensor_at(s, s->order[i])) : 0;
         if (key != 0) {
             add_entry(s, i, key);
         }
@@ -160,9 +196,17 @@ static void enter_structures(side *s, const side *b, bool names) {
 }
 
 static void match_names(matcher *m, bool equally_many) {
-    enter_names(&m->a);
-    enter_names(&m->b);
+    enter_names(&m->a, name_key);
+    enter_names(&m->b, name_key);
     pair_equal_keys(m, equally_many);
+}
+
+static void match_cut_names(matcher *m) {
+    m->cut = true;
+    enter_names(&m->a, short_name_key);
+    enter_names(&m->b, short_name_key);
+    pair_equal_keys(m, false);
+    m->cut = false;
 }
 
 static void match_structures(matcher *m, bool names) {
@@ -246,6 +290,7 @@ sr_status sr__diff_match(const sr_graph *a, const sr_graph *b, int32_t *b_of_a, 
     match_names(&m, true);
     match_structures(&m, true);
     match_names(&m, false);
+    match_cut_names(&m);
     match_structures(&m, false);
     match_neighbours(&m);
 done:

@@ -250,6 +250,30 @@ static void automatic_names(void **state) {
     close_both();
 }
 
+/* A log shows 20 letters of a name, and every view as VIEW. */
+static void cut_names(void **state) {
+    (void)state;
+#define WEIGHT(name) "{\"name\":\"" name "\",\"ne\":[64,8],\"buffer\":\"g\"}"
+#define VIEW_NAME "attn_post_norm-0 (reshaped)"
+#define CUT(first, second, third, view)                                                                            \
+    HEAD "\"tensors\":[{\"name\":\"x\",\"ne\":[64,8],\"flags\":[\"input\"]}," WEIGHT(first) "," WEIGHT(second) ","   \
+    WEIGHT(third) "],\"nodes\":[{\"name\":\"" VIEW_NAME "\",\"op\":\"" view "\",\"src\":[\"x\"],\"ne\":[64,8]},"      \
+    NODE("a", "MUL", "\"" VIEW_NAME "\",\"" first "\"") "," NODE("b", "MUL", "\"a\",\"" second "\"") ","             \
+    NODE("c", "MUL", "\"b\",\"" third "\"") "]}"
+    open_both(CUT("blk.0.ffn_gate_exps.weight", "blk.0.ffn_gate_exps.bias", "short.weight", "RESHAPE"),
+              CUT("blk.0.ffn_gate_exps.", "blk.0.ffn_gate_exps.b", "short.w", "VIEW"));
+    expect_pair("blk.0.ffn_gate_exps.weight", "blk.0.ffn_gate_exps.");
+    expect_pair("blk.0.ffn_gate_exps.bias", "blk.0.ffn_gate_exps.b");
+    expect_pair(VIEW_NAME, VIEW_NAME);
+    expect_pair("short.weight", "short.w"); /* too short to be cut: renamed */
+    assert_int_equal(diff.n_renamed, 1);
+    assert_int_equal(diff.n_removed + diff.n_added, 0);
+    close_both();
+#undef WEIGHT
+#undef VIEW_NAME
+#undef CUT
+}
+
 static void nothing_in_common(void **state) {
     (void)state;
     open_both(HEAD TENSORS("g", "g", "g") "\"nodes\":[" SQR("s", "x") "]}",
@@ -323,6 +347,7 @@ int main(void) {
         cmocka_unit_test(renamed),
         cmocka_unit_test(repeated_names),
         cmocka_unit_test(automatic_names),
+        cmocka_unit_test(cut_names),
         cmocka_unit_test(nothing_in_common),
         cmocka_unit_test(failed_runs),
         cmocka_unit_test(failing_allocations),
