@@ -7,10 +7,11 @@
 
 void sr_import_options_init(sr_import_options *options) { *options = (sr_import_options){.only = -1}; }
 
-/* A schedule without nodes is one of views alone, or the log ends there; the first has one split that reads nothing. */
+/* A schedule without nodes is one of views alone, or the log ends there; the first has one split that reads nothing,
+ * and something after it. */
 static bool is_empty(const sr__import *im, const sr__log_schedule *s) {
-    return s->n_nodes == 0 &&
-           (s->n_splits != 1 || s->headless || im->log.splits[s->splits_begin].announced != 0 || im->log.n_nodes == 0);
+    return s->n_nodes == 0 && (s->n_splits != 1 || s->headless || im->log.splits[s->splits_begin].announced != 0 ||
+                               im->log.n_nodes == 0 || s == &im->log.schedules[im->log.n_schedules - 1]);
 }
 
 static sr_status check_content(const sr__import *im) {
@@ -46,7 +47,11 @@ static sr_status make_graphs(sr__import *im) {
     const int only = im->options->only;
     for (size_t i = 0; i < im->log.n_schedules; i++) {
         sr__log_schedule *s = &im->log.schedules[i];
-        if (is_empty(im, s) || (only >= 0 && (size_t)only != i)) {
+        if (is_empty(im, s)) {
+            s->same_as = (int32_t)i;
+            continue;
+        }
+        if (only >= 0 && (size_t)only != i) {
             continue;
         }
         s->same_as = only >= 0 ? (int32_t)i : s->same_as;

@@ -156,6 +156,8 @@ typedef struct sr__log_graph {
     int32_t first_src;        /* entry of the log that srcs[0] stands for */
     int64_t n_views;          /* that the log leaves out */
     int64_t n_gone;           /* numbers of nodes that are too far apart for views */
+    int64_t n_doubtful;       /* views where no program has as many in a row, */
+    int64_t doubtful_before;  /* the number of the node after the first of these */
     int64_t n_lost;           /* headers that nodes of another backend speak of */
     int64_t n_twice;          /* sources that are copies of an earlier schedule */
     sr__span twice;           /* one of them */

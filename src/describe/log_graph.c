@@ -12,8 +12,9 @@
 
 #include "sched_run/graph.h"
 
-/* More views in a row than this are lines that somebody left out. */
-enum { MAX_VIEWS_IN_A_ROW = 256 };
+/* More views in a row than the first are lines that somebody left out; models have 6 and fewer, and beyond the
+ * second it is told that they may be such lines. */
+enum { MAX_VIEWS_IN_A_ROW = 256, USUAL_VIEWS_IN_A_ROW = 12 };
 
 typedef struct copy { int32_t item, next; int64_t size, step; } copy;
 
@@ -120,11 +121,13 @@ static int32_t find_parent(const maker *m, sr__span name, bool is_full) {
     return same;
 }
 
-/* Also a name that there is already, but of another size or elsewhere; weights have no views of their own name. */
+/* Also a name that a node has already, but of another size or elsewhere; leafs have no views of their own name, but
+ * inputs of one name may be several. */
 static bool may_be_view(const maker *m, sr__span name, bool is_full) {
     sr__span base;
+    const int32_t same = find_parent(m, name, is_full);
     return sr__log_is_view_name(name, !is_full, &base) ||
-           (!sr__log_is_weight_name(name) && find_parent(m, name, is_full) >= 0);
+           (!sr__log_is_weight_name(name) && same >= 0 && m->graph->items[same].kind != SR__ITEM_LEAF);
 }
 
 /* A tensor that was not seen before: one of the views left out, if its name says so, or a leaf. */
@@ -373,11 +376,15 @@ done:
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
-static sr_status add_views(maker *m, int64_t n) {
+static sr_status add_views(maker *m, int64_t n, int64_t before) {
     sr__log_graph *graph = m->graph;
     if (n > MAX_VIEWS_IN_A_ROW) {
         graph->n_gone += n;
         return SR_OK;
+    }
+    if (n > USUAL_VIEWS_IN_A_ROW) {
+        graph->doubtful_before = graph->n_doubtful == 0 ? before : graph->doubtful_before;
+        graph->n_doubtful += n;
     }
     for (int64_t i = 0; i < n; i++) {
         const sr__log_item like = {.kind = SR__ITEM_VIEW, .name = {"", 0}, .step = 1024, .backend = -1, .parent = -1,
@@ -425,7 +432,7 @@ static sr_status make(maker *m, const sr__log_schedule *schedule) {
     for (int32_t n = schedule->nodes_begin; n < schedule->nodes_begin + schedule->n_nodes; n++) {
         const int64_t number = m->log->nodes[n].number;
         const bool first = n == schedule->nodes_begin;
-        SR_TRY(add_views(m, first && schedule->headless ? 0 : number - before - 1));
+        SR_TRY(add_views(m, first && schedule->headless ? 0 : number - before - 1, number));
         SR_TRY(add_node(m, n));
         const bool headed = header_of(m, &m->log->nodes[n], sr__log_split_backend(m->im, &m->log->nodes[n])) != NULL;
         m->graph->n_lost += !headed && (first || was_headed) && !(first && schedule->headless);
@@ -433,7 +440,7 @@ static sr_status make(maker *m, const sr__log_schedule *schedule) {
         before = number;
     }
     if (schedule->n_nodes == 0) {
-        SR_TRY(add_views(m, 1)); /* a graph of views alone has one split, and nothing in it */
+        SR_TRY(add_views(m, 1, 0)); /* a graph of views alone has one split, and nothing in it */
     }
     for (int32_t s = schedule->splits_begin; s < schedule->splits_begin + schedule->n_splits; s++) {
         const sr__log_split *split = &m->log->splits[s];

@@ -127,12 +127,13 @@ static sr_status add_source(sr__log *log, sr__log_node *node, const sr__log_entr
     return SR_OK;
 }
 
-/* What a front-end puts behind a line is no source: a logger's letters, quotes and braces of JSON, bars of tables. */
+/* What a front-end puts behind a line is no source: a logger's letters, quotes and braces of JSON, bars of tables, tags
+ * of HTML. */
 static bool is_tail(const char *p, const char *end) {
     while (p < end && strchr(" \tDIWE", *p) != NULL) {
         p++;
     }
-    return p == end || strchr("\\\"'|`}", *p) != NULL;
+    return p == end || strchr("\\\"'|`}<", *p) != NULL;
 }
 
 static sr_status read_node(sr__log *log, const sr__log_record *record, sr_error *err) {

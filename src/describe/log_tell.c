@@ -211,6 +211,37 @@ static void tell_bare(sr__import *im, const sr__log_schedule *s, size_t number) 
     }
 }
 
+/* What nodes speak of that does not follow: numbers, and readers. */
+static void tell_gaps(sr__import *im, const sr__log_schedule *s, const sr__log_graph *g, size_t number) {
+    const sr__log_node *last = s->n_nodes > 0 ? &im->log.nodes[s->nodes_begin + s->n_nodes - 1] : NULL;
+    if (g->n_gone > 0) {
+        say(im, SR_IMPORT_MISSING, "schedule %zu: %lld nodes are missing, by their numbers", number,
+            (long long)g->n_gone);
+    }
+    if (g->n_doubtful > 0) {
+        say(im, SR_IMPORT_MISSING,
+            "schedule %zu: numbers of %lld nodes are skipped in long rows, the first before node %lld: taken for "
+            "views, but if lines were left out, they are those",
+            number, (long long)g->n_doubtful, (long long)g->doubtful_before);
+    }
+    if (last != NULL && last->use > 0) {
+        say(im, SR_IMPORT_MISSING,
+            "schedule %zu ends at line %lld with node %lld, although that is read (use=%d): what follows is missing",
+            number, (long long)last->line, (long long)last->number, last->use);
+    }
+}
+
+/* A header and then nothing: such a schedule is not imported. */
+static void tell_headers_alone(sr__import *im) {
+    for (size_t i = 0; i < im->log.n_schedules && im->options->only < 0; i++) {
+        const sr__log_schedule *s = &im->log.schedules[i];
+        if (s->n_nodes == 0 && im->log.schedules[s->same_as].graph < 0) {
+            say(im, SR_IMPORT_MISSING, "schedule %zu, at line %lld, has no nodes: it is left out", i,
+                (long long)s->line);
+        }
+    }
+}
+
 static void tell_missing(sr__import *im) {
     const sr__log *log = &im->log;
     if (log->n_torn > 0) {
@@ -241,10 +272,7 @@ static void tell_missing(sr__import *im) {
             say(im, SR_IMPORT_MISSING, "schedule %zu: nodes are missing, which read %lld input%s of its splits", i,
                 (long long)g->n_unread, some(g->n_unread));
         }
-        if (g->n_gone > 0) {
-            say(im, SR_IMPORT_MISSING, "schedule %zu: %lld nodes are missing, by their numbers", i,
-                (long long)g->n_gone);
-        }
+        tell_gaps(im, s, g, i);
         if (g->n_uncut > 0) {
             say(im, SR_IMPORT_MISSING, "schedule %zu: nothing in the log explains why %lld of its splits start%s", i,
                 (long long)g->n_uncut, g->n_uncut == 1 ? "s" : "");
@@ -256,6 +284,7 @@ static void tell_missing(sr__import *im) {
                 i, (long long)g->n_twice, (int)g->twice.length, g->twice.text);
         }
     }
+    tell_headers_alone(im);
 }
 
 void sr__log_tell(sr__import *im) {

@@ -159,6 +159,21 @@ static void test_views(void **state) {
     sr_description_free(d);
 }
 
+/* Inputs of one name are several, and no views of each other, although numbers are left out for views. */
+static void test_inputs_of_one_name(void **state) {
+    (void)state;
+    sr_description *d = imported("## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "q", "4K", "CPU") S("mask", "4K", "CPU")
+                                 "\n## SPLIT #1: GPU0 # 2 inputs: [mask (4K)] [mask (4K)]\n"
+                                 N("4", "MUL", "x", "4K", "GPU0") S("GPU0#mask#0", "4K", "NULL") "\n"
+                                 N("5", "MUL", "y", "4K", "GPU0") S("GPU0#mask#0", "4K", "NULL") "\n");
+    const sr_graph *graph = sr_description_run(d, 0)->graph;
+    assert_string_equal(source_of(d, "x", 0), "mask");
+    assert_string_not_equal(source_of(d, "y", 0), "mask");
+    assert_int_equal(tensor_of(d, 0, source_of(d, "y", 0))->node, -1);
+    assert_int_equal(graph->n_nodes, 6);
+    sr_description_free(d);
+}
+
 /* Of two inputs of one name the header decides; a copy used again is no other input. */
 static void test_copies(void **state) {
     (void)state;
@@ -261,6 +276,40 @@ static void test_several(void **state) {
     sr__str_free(&t.lines);
 }
 
+static void expect_told(const char *log, const char *part, int64_t n_imported) {
+    sr_import_options options;
+    sr_import_result result;
+    told t = {0};
+    sr_import_options_init(&options);
+    options.tell = tell;
+    options.tell_user = &t;
+    free(import(log, &options, &result));
+    assert_int_equal(result.n_imported, n_imported);
+    if ((part == NULL) != (strchr(t.kinds.data, 'm') == NULL) ||
+        (part != NULL && strstr(t.lines.data, part) == NULL)) {
+        fail_msg("'%s' is not in: %s", part != NULL ? part : "nothing missing", t.lines.data);
+    }
+    sr__str_free(&t.kinds);
+    sr__str_free(&t.lines);
+}
+
+#define FIRST "## SPLIT #0: CPU # 0 inputs\n" N("0", "ADD", "x", "4K", "CPU")
+
+/* Where a log is cut although every line in it is whole. */
+static void test_what_is_missing(void **state) {
+    (void)state;
+    expect_told("## SPLIT #0: CPU # 0 inputs\nnode #0 (ADD): x (4K) [CPU] use=1: a (4K) [CPU]\n",
+                "schedule 0 ends at line 2 with node 0, although that is read (use=1)", 1);
+    expect_told("## SPLIT #0: CPU # 0 inputs\nnode #0 (ADD): x (4K) [CPU] use=0: a (4K) [CPU]\n", NULL, 1);
+    expect_told(FIRST "\n## SPLIT #0: CPU # 0 inputs\n", "schedule 1, at line 3, has no nodes: it is left out", 1);
+    expect_told(FIRST "\n## SPLIT #0: GPU0 # 0 inputs\n" FIRST "\n", NULL, 3); /* a graph of views */
+    expect_told(FIRST "\n" N("13", "ADD", "y", "4K", "CPU") S("x", "4K", "CPU") "\n", NULL, 1);
+    expect_told(FIRST "\n" N("14", "ADD", "y", "4K", "CPU") S("x", "4K", "CPU") "\n",
+                "numbers of 13 nodes are skipped in long rows, the first before node 14", 1);
+    expect_told("<pre>## SPLIT #0: CPU # 0 inputs<br>\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU") "<br>\n",
+                NULL, 1);
+}
+
 static void import_fails(const char *log, int only, sr_status expected, const char *part) {
     sr_import_options options;
     sr_error err = {0};
@@ -325,6 +374,7 @@ int main(void) {
         cmocka_unit_test(test_repeated_names), cmocka_unit_test(test_views),
         cmocka_unit_test(test_copies),        cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_several),       cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_what_is_missing), cmocka_unit_test(test_inputs_of_one_name),
         cmocka_unit_test(test_settings),      cmocka_unit_test(test_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
