@@ -35,6 +35,14 @@ static int write_description(const cli_options *options, const char *text) {
     return 0;
 }
 
+/* Where a log is asked for, a description may have been given. */
+static void point_to_run(const char *text, const char *file) {
+    const char *first = text + strspn(text, " \t\r\n");
+    if (*first == '{' && strstr(first, "\"sched_run\"") != NULL) {
+        cli_message("%s is a description, no log: 'sched-run %s' schedules it", file, file);
+    }
+}
+
 int cli_cmd_import(const cli_options *options) {
     const char *path = options->files.texts[0];
     const char *file = strcmp(path, "-") == 0 ? "standard input" : path;
@@ -55,6 +63,9 @@ int cli_cmd_import(const cli_options *options) {
         status = sr_import_log(sr__str_text(&log), log.length, name, &import, &text, NULL, &err);
     }
     const int exit_status = status == SR_OK ? write_description(options, text) : cli_error(&err, file);
+    if (status == SR_DESCRIPTION) {
+        point_to_run(sr__str_text(&log), file);
+    }
     free(text);
     sr__str_free(&log);
     sr_error_clear(&err);

@@ -51,6 +51,22 @@ static sr_status load(const char *path, const sr_load_options *options, sr_descr
     return status;
 }
 
+/* A debug log is no description, but there is a way to one. */
+static void point_to_import(const char *path) {
+    sr__str text = {0};
+    sr_error err = {0};
+    if (strcmp(path, "-") != 0 && cli_read_file(path, &text, &err) == SR_OK) {
+        const char *p = sr__str_text(&text);
+        const char *first = p + strspn(p, " \t\r\n");
+        if (*first != '{' && (strstr(p, "SPLIT #") != NULL || strstr(p, "node #") != NULL)) {
+            cli_message("'%s' looks like a debug log: 'sched-run import %s -o graph.json' makes a description of it",
+                        path, path);
+        }
+    }
+    sr__str_free(&text);
+    sr_error_clear(&err);
+}
+
 int cli_load(const char *path, const cli_options *options, bool no_memory, sr_description **out_description) {
     cli_options copy = *options;
     const sr_load_options load_options = {
@@ -72,6 +88,9 @@ int cli_load(const char *path, const cli_options *options, bool no_memory, sr_de
     sr_error err = {0};
     const sr_status status = load(path, &load_options, out_description, &err);
     const int exit_status = status == SR_OK ? 0 : cli_error(&err, strcmp(path, "-") == 0 ? "standard input" : path);
+    if (status == SR_DESCRIPTION) {
+        point_to_import(path);
+    }
     sr_error_clear(&err);
     return exit_status;
 }
