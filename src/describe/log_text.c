@@ -113,6 +113,26 @@ static size_t stamp_length(const char *p, const char *end) {
     return 0;
 }
 
+/* The length of what a page or Markdown writes for a letter: "&gt;", "\\#", a space that must not break; 0: none. */
+static size_t escape_length(const char *p, const char *end, char *out_letter) {
+    static const struct { const char *text; char letter; } escapes[] = {
+        {"\xc2\xa0", ' '}, {"&nbsp;", ' '}, {"&#160;", ' '}, {"&lt;", '<'},  {"&gt;", '>'},
+        {"&quot;", '"'},   {"&#34;", '"'},  {"&#39;", '\''}, {"&amp;", '&'},
+    };
+    if (*p == '\\' && end - p >= 2 && p[1] != '\0' && strchr("#[]()_*", p[1]) != NULL) {
+        *out_letter = p[1];
+        return 2;
+    }
+    for (int i = 0; (*p == '&' || *p == '\xc2') && i < SR_COUNT(escapes); i++) {
+        const size_t n = strlen(escapes[i].text);
+        if ((size_t)(end - p) >= n && memcmp(p, escapes[i].text, n) == 0) {
+            *out_letter = escapes[i].letter;
+            return n;
+        }
+    }
+    return 0;
+}
+
 /* Bytes that are no UTF-8, as of a letter that a column cut in two, have no place in a description. */
 static void replace_bytes(sr__str *line) {
     for (size_t i = 0; i < line->length;) {
@@ -127,9 +147,12 @@ static void clean_line(reader *r, const char *p, const char *end) {
     sr__str_clear(&r->line);
     const char *kept = p;
     while (p < end) {
-        const size_t n = *p == '\x1b' || *p == '[' ? colour_length(p, end) : *p == '\r' || *p == '\0';
+        char letter = '\0';
+        size_t n = *p == '\x1b' || *p == '[' ? colour_length(p, end) : *p == '\r' || *p == '\0';
+        n = n > 0 ? n : escape_length(p, end, &letter);
         if (n > 0) {
             sr__str_append(&r->scratch, kept, (size_t)(p - kept));
+            sr__str_append(&r->scratch, &letter, letter != '\0');
             kept = p + n;
         }
         p += n > 0 ? n : 1;

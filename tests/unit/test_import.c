@@ -159,6 +159,27 @@ static void test_views(void **state) {
     sr_description_free(d);
 }
 
+#define NBSP "\xc2\xa0"
+
+/* Text out of a page or a converter to Markdown: spaces that must not break, entities, backslashes, tags. */
+static void test_escapes(void **state) {
+    (void)state;
+    static const char *const logs[] = {
+        "## SPLIT #0: CPU # 0 inputs\n"
+        "node" NBSP "#" NBSP " 0 (" NBSP "ADD): x_1" NBSP "( 4K) [ CPU ]:" NBSP " a" NBSP "( 4K)" NBSP "[ CPU ]\n",
+        "<pre>## SPLIT #0: CPU # 0 inputs<br>\n"
+        "node #&nbsp;0 (&nbsp;ADD): x_1&#160;( 4K) [ CPU ]: a (&nbsp;4K) [ CPU ]</pre>\n",
+        "\\#\\# SPLIT \\#0: CPU \\# 0 inputs\nnode \\# 0 \\(ADD\\): x\\_1 (4K) \\[CPU\\]: a (4K) \\[CPU\\]\n",
+    };
+    for (int i = 0; i < SR_COUNT(logs); i++) {
+        sr_description *d = imported(logs[i]);
+        assert_int_equal(tensor_of(d, 0, "x_1")->nbytes, 4096);
+        assert_string_equal(source_of(d, "x_1", 0), "a");
+        assert_non_null(sr_description_run(d, 0)->expect);
+        sr_description_free(d);
+    }
+}
+
 /* Inputs of one name are several, and no views of each other, although numbers are left out for views. */
 static void test_inputs_of_one_name(void **state) {
     (void)state;
@@ -374,7 +395,8 @@ int main(void) {
         cmocka_unit_test(test_repeated_names), cmocka_unit_test(test_views),
         cmocka_unit_test(test_copies),        cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_several),       cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_what_is_missing), cmocka_unit_test(test_inputs_of_one_name),
+        cmocka_unit_test(test_escapes), cmocka_unit_test(test_what_is_missing),
+        cmocka_unit_test(test_inputs_of_one_name),
         cmocka_unit_test(test_settings),      cmocka_unit_test(test_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
