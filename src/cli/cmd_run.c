@@ -323,6 +323,12 @@ static void session_free(cli_session *session) {
     sr_trace_free(session->trace); /* queues of the description's backends may write to it */
 }
 
+/* A failed write is told when the file is closed. */
+static bool is_told_later(sr_status status, const sr_trace_report *trace, const cli_output *output) {
+    const cli_output *to = trace != NULL ? trace->sink->user : output;
+    return status == SR_IO && (output->failed || to->failed);
+}
+
 static int one_file(int number, const cli_options *options, sr_trace_report *trace, cli_output *output) {
     const char *path = options->files.texts[number];
     cli_session session = {.options = options, .file = strcmp(path, "-") == 0 ? "standard input" : path,
@@ -344,8 +350,7 @@ static int one_file(int number, const cli_options *options, sr_trace_report *tra
     }
     sr_error err = {0};
     const sr_status status = run_file(&session, output, &err);
-    /* a failed write is told when the output is closed */
-    if (status != SR_OK && !(status == SR_IO && output->failed)) {
+    if (status != SR_OK && !is_told_later(status, trace, output)) {
         cli_worsen(&session, cli_error(&err, session.file));
     }
     sr_error_clear(&err);
@@ -362,7 +367,7 @@ int cli_cmd_run(const cli_options *options) {
     if (options->trace != NULL) {
         sr_report_trace_begin(&trace, NULL); /* a failed write is told when the file is closed */
     }
-    for (int i = 0; i < options->files.n && !output.failed && !cli_interrupted(NULL); i++) {
+    for (int i = 0; i < options->files.n && !output.failed && !trace_output.failed && !cli_interrupted(NULL); i++) {
         exit_status = cli_worse(exit_status, one_file(i, options, options->trace ? &trace : NULL, &output));
     }
     if (options->trace != NULL) {

@@ -179,6 +179,7 @@ typedef struct sr__loader {
     const uint8_t *params_known; /* while params are worked out: which are; else NULL */
     int32_t param_wanted;        /* the one that an expression asked for in vain, or -1 */
     const char *fraction;        /* a param that an expression of integers cannot use */
+    const char *too_large;       /* likewise */
     bool settle;        /* integers given as expressions are written into the tree as numbers */
     sr__map ops, types, buffers, slot_index, variant_index;
     struct sr__place_rule *places; int n_places;

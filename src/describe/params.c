@@ -52,6 +52,10 @@ bool sr__lookup_name(void *loader, const char *name, size_t length, int64_t *out
         ld->fraction = ld->params[i].name;
         return false;
     }
+    if (fabs(value) >= 0x1p63) {
+        ld->too_large = ld->params[i].name;
+        return false;
+    }
     *out = (int64_t)value;
     return true;
 }
@@ -103,7 +107,7 @@ static sr_status given_value(sr__loader *ld, const sr__param *param, double *out
         return SR_OK;
     }
     int64_t integer;
-    ld->fraction = NULL;
+    ld->fraction = ld->too_large = NULL;
     sr_status status = sr__expr_eval(param->given, strlen(param->given), sr__lookup_name, ld, &integer, ld->err);
     if (status != SR_OK && status != SR_MEMORY) {
         sr__error_prefix(ld->err, "the value '%s' given for the param '%s': ", param->given, param->name);

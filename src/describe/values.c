@@ -186,11 +186,13 @@ sr_status sr__bool(sr__loader *ld, const cJSON *json, const sr__at *at, bool *ou
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 sr_status sr__evaluate(sr__loader *ld, const char *text, size_t length, const sr__at *at, int64_t *out) {
-    ld->fraction = NULL;
+    ld->fraction = ld->too_large = NULL;
     sr_status status = sr__expr_eval(text, length, sr__lookup_name, ld, out, ld->err);
     if (status != SR_OK && status != SR_MEMORY) {
         if (ld->fraction) {
             status = sr__fail(ld->err, SR_INVALID, "the param '%s' is a fraction", ld->fraction);
+        } else if (ld->too_large) {
+            status = sr__fail(ld->err, SR_INVALID, "the param '%s' does not fit 64 bits", ld->too_large);
         }
         sr__error_prefix(ld->err, "in the expression '%.*s': ", (int)(length < 200 ? length : 200), text);
         status = sr__wrong_there(ld, at, status);

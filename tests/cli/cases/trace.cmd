@@ -6,3 +6,5 @@ grep -E '"cat": "(copy|compute|run)"' "$WORK/trace.json" | sed 's/"ts": [0-9.]*,
 tail -n 2 "$WORK/trace.json"
 "$SCHED_RUN" -q -d 0 --trace /dev/full values.json >/dev/null
 echo "status $?"
+"$SCHED_RUN" --trace none/trace.json values.json
+echo "status $?"

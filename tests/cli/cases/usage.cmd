@@ -23,3 +23,8 @@ try expand -n small.json
 try devices small.json
 try help rnu
 try help run expand
+try --unfold small.json
+try --trace - small.json
+try --trace "$WORK/one" -o "$WORK/one" small.json 2>&1 | sed "s|$WORK|WORK|g"
+try --estimate --check-outputs small.json
+try -n -p n_tokens=1e30 layers.json
