@@ -276,6 +276,9 @@ static void test_shows_values_and_times(void **state) {
     assert_int_equal(chromium.n_complaints, 0);
     assert_holds("document.querySelector('#timeline p').textContent.startsWith('Estimated: ')");
     assert_holds("document.querySelectorAll('#timeline table tbody tr').length === 4");
+    assert_holds("document.querySelector('#timeline p').textContent.includes("
+                 "document.querySelector('[data-fact=estimate] dd').textContent)");
+    assert_holds("document.querySelector('[data-fact=estimate] dt').textContent === 'estimated for 4 batches'");
     assert_holds("document.querySelector('#timeline .key.critical') !== null");
     assert_holds("document.querySelectorAll('#timeline rect.event.critical').length > 4");
     assert_holds("document.querySelector('#timeline rect.event:not(.critical)') !== null");

@@ -24,6 +24,10 @@ function facts(run) {
     [bytes(run.graph.copied), 'copied per evaluation', 'copied'],
     [String(n), n === 1 ? 'finding' : 'findings', 'findings']];
   if (r.n_copies > 1) { list.push([r.copy + ' of ' + r.n_copies, 'pipeline copy', 'copy']); }
+  if (r.estimate !== undefined) {
+    const batches = r.estimate.batch_end.length;
+    list.push([time(r.estimate.total), 'estimated' + (batches > 1 ? ' for ' + batches + ' batches' : ''), 'estimate']);
+  }
   return el('dl.facts', null, list.map(([value, noun, key]) => el('div', { 'data-fact': key },
     el('dt', null, noun), el('dd', null, value))));
 }
