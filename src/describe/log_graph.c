@@ -105,10 +105,11 @@ bool sr__log_is_view_name(sr__span name, bool cut, sr__span *out_base) {
     return false;
 }
 
-/* What the view was made of: the newest tensor of the name before the brackets, or of the same name. */
+/* What the view was made of: the newest tensor of the name before the brackets, or before those in front of them, or of
+ * the same name. */
 static int32_t find_parent(const maker *m, sr__span name, bool is_full) {
-    sr__span base;
-    if (sr__log_is_view_name(name, !is_full, &base)) {
+    sr__span base, at = name;
+    for (bool cut = !is_full; sr__log_is_view_name(at, cut, &base); cut = false, at = base) {
         const int32_t of_base = first_of_name(m, base);
         if (of_base >= 0) {
             return of_base;

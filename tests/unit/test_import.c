@@ -148,13 +148,15 @@ static void test_views(void **state) {
     sr_description *d = imported("## SPLIT #0: GPU0 # 0 inputs\n" N("1", "ADD", "q", "4K", "GPU0") S("a", "4K", "GPU0")
                                  "\n" N("4", "MUL", "y", "4K", "GPU0") S("q (view)", "2K", "GPU0")
                                  S("cache (view)", "2K", "GPU0") "\n"
-                                 N("5", "CPY", "q", "4K", "GPU0") S("y", "4K", "GPU0") S("q", "4K", "GPU0") "\n");
+                                 N("5", "CPY", "q", "4K", "GPU0") S("y", "4K", "GPU0") S("q", "4K", "GPU0") "\n"
+                                 N("7", "ADD", "z", "4K", "GPU0") S("y (view) (view)", "4K", "GPU0") "\n");
     const sr_graph *graph = sr_description_run(d, 0)->graph;
-    assert_int_equal(graph->n_nodes, 6);
+    assert_int_equal(graph->n_nodes, 8);
     assert_int_equal(tensor_of(d, 0, "q (view)")->op, SR_OP_VIEW);
     assert_int_equal(tensor_of(d, 0, "q (view)")->view_src, sr_graph_find(graph, "q"));
     assert_int_equal(tensor_of(d, 0, "cache (view)")->op, SR_OP_VIEW);
     assert_string_equal(graph->tensors[tensor_of(d, 0, "cache (view)")->view_src].name, "cache");
+    assert_int_equal(tensor_of(d, 0, "y (view) (view)")->view_src, sr_graph_find(graph, "y"));
     assert_string_equal(source_of(d, "q@5", 1), "q@5"); /* a cast names itself */
     sr_description_free(d);
 }
