@@ -81,7 +81,9 @@ static int read_options(int argc, char **argv, tool_options *o) {
         {"rules", required_argument, NULL, O_RULES}, {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0},
     };
+    static char name[] = "sched-record"; /* in the messages of getopt_long, whatever the path is */
     int option;
+    argv[0] = name;
     while ((option = getopt_long(argc, argv, "+o:qhV", longs, NULL)) != -1) {
         switch (option) {
         case 'o': o->output = optarg; break;
