@@ -151,9 +151,14 @@ static bool find_strided(const sr_layout *layout, tally *tallies, sr_findings *f
 
 static bool say_strided(const sr_layout *layout, const tally *t, int backend, sr_finding *finding) {
     const char *first = sr__label(layout->graph, t->first), *name = layout->backends[backend]->name;
-    char total[16], wasted[16], more[64] = "";
+    char total[16], wasted[16], own[64], more[64] = "";
     sr__format_bytes(t->bytes, total);
     sr__format_bytes(t->wasted, wasted);
+    if (t->wasted > 0) {
+        snprintf(own, sizeof(own), "of which %s are no data of its own", wasted);
+    } else {
+        snprintf(own, sizeof(own), "all of it data of its own");
+    }
     if (t->n > 1) {
         snprintf(more, sizeof(more), " (the first of %d)", (int)t->n);
     }
@@ -161,10 +166,11 @@ static bool say_strided(const sr_layout *layout, const tally *t, int backend, sr
     finding->severity = t->wasted > 0 ? SR_SEVERITY_WARNING : SR_SEVERITY_INFO;
     return sr__finding_say(finding,
                            "input '%s' of split %d on %s%s is not contiguous: it is copied from its first to its "
-                           "last byte, %s, of which %s are no data of its own",
-                           first, (int)t->split, name, more, total, t->wasted > 0 ? wasted : "none") &&
-           sr__finding_hint(finding, "make '%s' contiguous (CONT) where it is computed, before it is copied to %s",
-                            first, name) &&
+                           "last byte, %s, %s",
+                           first, (int)t->split, name, more, total, own) &&
+           (t->wasted > 0 ? sr__finding_hint(finding, "make '%s' contiguous (CONT) where it is computed, before it is "
+                                                      "copied to %s", first, name)
+                          : sr__finding_hint(finding, "nothing need be done: no byte is copied in vain")) &&
            sr__finding_text(finding, "what", "not contiguous") && sr__finding_text(finding, "backend", name) &&
            sr__finding_number(finding, "split", t->split) && sr__finding_number(finding, "count", t->n);
 }
