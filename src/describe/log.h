@@ -159,6 +159,7 @@ typedef struct sr__log_graph {
     int64_t n_doubtful;       /* views where no program has as many in a row, */
     int64_t doubtful_before;  /* the number of the node after the first of these */
     int64_t n_lost;           /* headers that nodes of another backend speak of */
+    int64_t n_above;          /* sources that are copies which splits made that are not in the log */
     int64_t n_twice;          /* sources that are copies of an earlier schedule */
     sr__span twice;           /* one of them */
     int64_t n_unread;         /* inputs that headers name and no node reads, or not when it should */

@@ -22,6 +22,7 @@ typedef struct maker {
     sr__import *im;
     const sr__log *log;
     sr__log_graph *graph;
+    const sr__log_schedule *schedule;
     sr__map names;    /* first letters of a name: the newest item */
     sr__map copies;   /* what a log shows of BACKEND#name#: the newest of these */
     copy *made; size_t n_made, made_cap;
@@ -278,16 +279,20 @@ static sr_status find_copy(maker *m, const sr__log_node *node, const sr__log_ent
     return status == SR_OK && m->key.failed ? sr__fail_memory(m->im->err) : status;
 }
 
-/* A copy that no header tells of, because there is none or it is cut: an input all the same. */
-static sr_status assume_copy(maker *m, const sr__log_entry *e, int backend, int32_t *out) {
-    const sr__span name = m->im->machine.backends[backend].name;
-    sr__log_input input = {.size = e->size, .step = e->step};
-    int32_t begin = name.length + 1 < e->name.length ? name.length + 1 : e->name.length, end = e->name.length;
-    while (end > begin && e->name.text[end - 1] >= '0' && e->name.text[end - 1] <= '9') {
+/* BACKEND#tensor#2: the tensor's name, or as much of it as there is. */
+static sr__span original_name(const maker *m, sr__span shown, int backend) {
+    const int32_t skipped = m->im->machine.backends[backend].name.length + 1;
+    int32_t begin = skipped < shown.length ? skipped : shown.length, end = shown.length;
+    while (end > begin && shown.text[end - 1] >= '0' && shown.text[end - 1] <= '9') {
         end--;
     }
-    const bool numbered = end < e->name.length && end > begin && e->name.text[end - 1] == '#';
-    input.name = (sr__span){e->name.text + begin, (numbered ? end - 1 : e->name.length) - begin};
+    const bool numbered = end < shown.length && end > begin && shown.text[end - 1] == '#';
+    return (sr__span){shown.text + begin, (numbered ? end - 1 : shown.length) - begin};
+}
+
+/* A copy that no header tells of, because there is none or it is cut: an input all the same. */
+static sr_status assume_copy(maker *m, const sr__log_entry *e, int backend, int32_t *out) {
+    const sr__log_input input = {.name = original_name(m, e->name, backend), .size = e->size, .step = e->step};
     return add_copy(m, &input, backend, out);
 }
 
@@ -319,6 +324,17 @@ static bool is_foreign_copy(const maker *m, const sr__log_entry *e) {
     return false;
 }
 
+/* Whether what made a copy may be missing: a split above, or the node that read it first. */
+static bool may_lack_maker(const maker *m, const sr__log_node *node) {
+    const sr__log_schedule *s = m->schedule;
+    bool lacks = s->headless || s->lost_splits > 0;
+    for (int32_t i = m->log->splits[s->splits_begin].inputs_begin;
+         !lacks && i < m->log->splits[node->split].inputs_begin; i++) {
+        lacks = !m->log->inputs[i].taken;
+    }
+    return lacks;
+}
+
 /* A cast is a CPY whose second source is the node itself. */
 static bool is_own_destination(const maker *m, const sr__log_node *node, const sr__log_entry *e) {
     return sr__span_is(node->op, "CPY") && e == &m->log->srcs[node->srcs_begin] + 1 &&
@@ -327,18 +343,26 @@ static bool is_own_destination(const maker *m, const sr__log_node *node, const s
 }
 
 static sr_status direct_source(maker *m, const sr__log_node *node, const sr__log_entry *e, int reader, int32_t *out) {
-    const int backend = sr__log_backend_of(&m->im->machine, e->backend, reader);
+    int backend = sr__log_backend_of(&m->im->machine, e->backend, reader);
+    sr__log_entry shown = *e;
     sr_status status = SR_OK;
     if (is_own_destination(m, node, e)) {
         *out = SR_SELF;
         return SR_OK;
     }
-    *out = find_direct(m, e, backend);
+    const bool foreign = is_foreign_copy(m, e) && is_header_whole(m, node, reader);
+    const bool above = foreign && starts_with_backend(m->im, reader, e->name, m->log->width) && may_lack_maker(m, node);
+    if (above) {
+        shown.name = original_name(m, e->name, reader);
+        backend = reader;
+    }
+    *out = find_direct(m, &shown, backend);
     if (*out < 0) {
-        const sr__log_item like = {.name = e->name, .is_full = e->name.length < m->log->width, .size = e->size,
+        const sr__log_item like = {.name = shown.name, .is_full = e->name.length < m->log->width, .size = e->size,
                                    .step = e->step, .backend = backend >= 0 ? backend : reader, .parent = -1,
                                    .log_node = -1};
-        if (is_foreign_copy(m, e) && is_header_whole(m, node, reader)) {
+        m->graph->n_above += above;
+        if (foreign && !above) {
             m->graph->twice = m->graph->n_twice == 0 ? e->name : m->graph->twice;
             m->graph->n_twice++;
         }
@@ -462,7 +486,7 @@ sr_status sr__log_make_graph(sr__import *im, int32_t schedule) {
     *graph = (sr__log_graph){.schedule = schedule};
     graph->first_src = s->n_nodes > 0 ? im->log.nodes[s->nodes_begin].srcs_begin : 0;
     s->graph = (int32_t)im->n_graphs++;
-    maker m = {.im = im, .log = &im->log, .graph = graph, .input_split = -2};
+    maker m = {.im = im, .log = &im->log, .graph = graph, .schedule = s, .input_split = -2};
     const sr_status status = make(&m, s);
     sr__map_free(&m.names);
     sr__map_free(&m.copies);

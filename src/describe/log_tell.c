@@ -277,6 +277,11 @@ static void tell_missing(sr__import *im) {
             say(im, SR_IMPORT_MISSING, "schedule %zu: nothing in the log explains why %lld of its splits start%s", i,
                 (long long)g->n_uncut, g->n_uncut == 1 ? "s" : "");
         }
+        if (g->n_above > 0) {
+            say(im, SR_IMPORT_MISSING,
+                "schedule %zu: what made the copies of %lld tensor%s is missing: they are leafs here", i,
+                (long long)g->n_above, some(g->n_above));
+        }
         if (g->n_twice > 0) {
             say(im, SR_IMPORT_MISSING,
                 "schedule %zu is of a graph that was split before: %lld of its sources are copies that an earlier "

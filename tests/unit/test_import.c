@@ -329,6 +329,13 @@ static void test_what_is_missing(void **state) {
     expect_told(FIRST "\n" N("13", "ADD", "y", "4K", "CPU") S("x", "4K", "CPU") "\n", NULL, 1);
     expect_told(FIRST "\n" N("14", "ADD", "y", "4K", "CPU") S("x", "4K", "CPU") "\n",
                 "numbers of 13 nodes are skipped in long rows, the first before node 14", 1);
+    /* a copy that a split above the log has made is no sign of a graph that was split twice */
+    expect_told("## SPLIT #3: GPU0 # 1 inputs: [a (4K)]\n" N("8", "ADD", "x", "4K", "GPU0") S("GPU0#a#0", "4K", "NULL")
+                S("GPU0#pos#0", "1K", "NULL") "\n",
+                "what made the copies of 1 tensor is missing", 1);
+    expect_told("## SPLIT #0: GPU0 # 1 inputs: [a (4K)]\n" N("0", "ADD", "x", "4K", "GPU0") S("GPU0#a#0", "4K", "NULL")
+                S("GPU0#pos#0", "1K", "NULL") "\n",
+                "split before: 1 of its sources", 1);
     expect_told("<pre>## SPLIT #0: CPU # 0 inputs<br>\n" N("0", "ADD", "x", "4K", "CPU") S("a", "4K", "CPU") "<br>\n",
                 NULL, 1);
 }
