@@ -288,6 +288,36 @@ static void test_shows_values_and_times(void **state) {
     assert_holds("document.querySelector('#timeline .left-out') === null");
 }
 
+static void collapse_spaces(char *text) {
+    char *to = text;
+    for (const char *p = text; *p != '\0'; p++) {
+        const bool space = *p == ' ' || *p == '\n';
+        if (!space || (to > text && to[-1] != ' ')) {
+            *to++ = space ? ' ' : *p;
+        }
+    }
+    *to = '\0';
+}
+
+/* In the words of the text. */
+static void test_says_from_which_batch_offloading_pays(void **state) {
+    (void)state;
+    write_report("text", "--estimate -d 0 graphs/models/llama.json", report_path);
+    char *text = json_read_file(report_path);
+    assert_non_null(text);
+    collapse_spaces(text);
+    write_report("html", "--estimate graphs/models/llama.json", page_path);
+    check(browser_open(&chromium, page_path, NULL));
+    cJSON *words = evaluate("Array.from(document.querySelectorAll('#timeline [data-offload]'))"
+                            ".map((p) => p.textContent.slice(0, -1)).join('|')");
+    assert_true(cJSON_IsString(words) && strlen(words->valuestring) > 40);
+    if (strstr(text, words->valuestring) == NULL) {
+        fail_msg("the text does not say: %s", words->valuestring);
+    }
+    cJSON_Delete(words);
+    free(text);
+}
+
 /* The longest bars of a lane are drawn, and how many are not is said. */
 static void test_says_which_bars_are_left_out(void **state) {
     (void)state;
@@ -543,6 +573,7 @@ int main(void) {
         cmocka_unit_test(test_shows_what_the_report_says), cmocka_unit_test(test_explains_in_the_words_of_explain),
         cmocka_unit_test(test_opens_the_tensor_that_was_asked_for), cmocka_unit_test(test_shows_values_and_times),
         cmocka_unit_test(test_says_which_bars_are_left_out),
+        cmocka_unit_test(test_says_from_which_batch_offloading_pays),
         cmocka_unit_test(test_walk_by_keys), cmocka_unit_test(test_tab_order), cmocka_unit_test(test_passes_by_keys),
         cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_needs_nothing_else),
         cmocka_unit_test(test_light_and_dark), cmocka_unit_test(test_narrow), cmocka_unit_test(test_paper),

@@ -64,6 +64,19 @@ function timesTable(run) {
   return s === undefined ? null : table('Where the time went', columns, s.tracks.map(row));
 }
 
+/* From which batch offloading pays, in the words of the text. */
+function gainWords(g) {
+  const from = (batch) => (batch > 0 ? ' from ' + batch : ' never');
+  const each = g.first === g.last ? ''
+    : ' (' + g.first_node + from(g.first) + ', ' + g.last_node + from(g.last) + ')';
+  const asks = g.asks_from >= 0 ? ', and asks for them from ' + g.asks_from
+    : g.asked > 0 ? ', and was recorded to ask for ' + g.asked + ' of them' : ', and does not ask for them';
+  return count(g.nodes, 'product') + (g.nodes === 1 ? ' has ' : ' have ') + bytes(g.bytes)
+    + ' of weights in host memory; ' + g.backend
+    + (g.pays_from > 0 ? ' is faster, copying included, from a batch of ' + g.pays_from
+      : ' is never faster, copying included') + each + asks;
+}
+
 /* What --estimate adds up: by lane, and what of it lies on the critical path. */
 function estimateTable(estimate) {
   if (estimate === undefined) { return null; }
@@ -78,7 +91,8 @@ function estimateTable(estimate) {
     ends.length + ' batches: the first after ' + time(ends[0]) + ', then one every ' + time(each) + '.');
   const note = assumed.length === 0 ? null : el('p.small', null,
     'Figures of ' + assumed.join(', ') + ' are assumed: a description can say them ("speed").');
-  return [batches, table('Estimated times', columns, estimate.lanes.map(row)), note];
+  const gains = estimate.offload.map((g) => el('p', { 'data-offload': g.backend }, gainWords(g) + '.'));
+  return [batches, table('Estimated times', columns, estimate.lanes.map(row)), gains, note];
 }
 
 function timeline(run) {
