@@ -203,7 +203,7 @@ test: deps ## install what is missing, build, run all tests
 
 .PHONY: check
 check: all $(FAKE_ALL) $(TEST_BINS) $(HTML_TESTS) fuzz-corpus check-layers check-symbols ## run all tests (nothing is installed)
-	@tests/run.sh "$(BUILD)"
+	@tests/run.sh $(TESTS) "$(BUILD)"
 
 .PHONY: unit
 unit: $(TEST_BINS) ## run the unit, conformance and property tests
@@ -261,8 +261,8 @@ device-check: ## everything that needs an NVIDIA GPU, in under four minutes
 	@tests/device_check.sh build-device $(if $(filter tests/golden,$(GOLDENS)),,$(GOLDENS))
 
 .PHONY: sanitize
-sanitize: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory check BUILD=build-asan WERROR= \
+sanitize: ## all tests of C code under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory check TESTS=--code BUILD=build-asan WERROR= \
 	  CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 .PHONY: tsan

@@ -42,9 +42,11 @@ keep() {
 
 run_case() {
     name=$1
+    asan_options=${ASAN_OPTIONS-}
     if [ -f "$name.needs" ]; then
         for program in $(cat "$name.needs"); do
             if [ "$program" = opencl ]; then
+                asan_options=$asan_options:$no_leak_check
                 OCL_ICD_VENDORS=$vendors "$SCHED_RUN" devices | grep -q '^    opencl' && continue
                 echo "$name: skipped, there is no OpenCL device"
                 return
@@ -52,7 +54,7 @@ run_case() {
             command -v "$program" >/dev/null 2>&1 || { echo "$name: skipped, there is no $program"; return; }
         done
     fi
-    WORK=$work VENDORS=$vendors sh "$name.cmd" >"$work/out" 2>"$work/err" </dev/null
+    WORK=$work VENDORS=$vendors ASAN_OPTIONS=$asan_options sh "$name.cmd" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     : >"$work/status"
     [ $status -eq 0 ] || echo $status >"$work/status"

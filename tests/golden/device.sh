@@ -14,6 +14,7 @@ tool=$build/sched-run
 folder=$2
 device=$3
 . tests/opencl_env.sh
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:$no_leak_check"
 passed=0
 failed=0
 work=$(mktemp -d)
