@@ -61,18 +61,25 @@ static const sr_device_i gpu_device_i = {
     .free = gpu_free,
 };
 
-static char *text_of(const char *fmt, const char *text, int index) {
-    sr__str s = {0};
-    if (index >= 0) {
-        sr__str_printf(&s, "%s:%d", text, index);
-    } else {
-        sr__str_printf(&s, "%s%s", text, fmt);
-    }
-    if (s.failed) {
-        sr__str_free(&s);
+/* The words of s, which are the caller's to free, or NULL: there was no memory for them. */
+static char *take_text(sr__str *s) {
+    if (s->failed) {
+        sr__str_free(s);
         return NULL;
     }
-    return s.data;
+    return s->data;
+}
+
+static char *device_name(const char *language, int index) {
+    sr__str s = {0};
+    sr__str_printf(&s, "%s:%d", language, index);
+    return take_text(&s);
+}
+
+static char *host_type_name(const char *type_name) {
+    sr__str s = {0};
+    sr__str_printf(&s, "%s_Host", type_name);
+    return take_text(&s);
 }
 
 sr_status sr__gpu_device_new(const sr__gpu_runtime *runtime, int index, const sr_backend_config *config,
@@ -95,9 +102,9 @@ sr_status sr__gpu_device_new(const sr__gpu_runtime *runtime, int index, const sr
     own->iface.offload_op = offload_min_batch >= 0 ? gpu_offload_op : NULL;
     own->device.context = own;
     own->offload_min_batch = offload_min_batch;
-    own->name = text_of("", runtime->name, index);
+    own->name = device_name(runtime->name, index);
     const char *type_name = config->buffer_type ? config->buffer_type : config->name;
-    own->host_name = text_of("_Host", type_name, -1);
+    own->host_name = host_type_name(type_name);
     if (!own->name || !own->host_name) {
         SR_TRY(sr__fail_memory(err));
     }
