@@ -11,7 +11,7 @@ PKG_CONFIG ?= pkg-config
 
 # Debian packages: what the tool needs, what the tests need besides.
 DEPS_TOOL := gcc libc6-dev make pkg-config libcjson-dev graphviz libopenblas-dev ocl-icd-opencl-dev opencl-headers
-DEPS_TEST := libcmocka-dev valgrind pocl-opencl-icd chromium mesa-vulkan-drivers
+DEPS_TEST := g++ libcmocka-dev valgrind pocl-opencl-icd chromium mesa-vulkan-drivers
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wformat=2
 BASE_CFLAGS = -std=c11 $(WARN) $(WERROR) -fvisibility=hidden -fPIC -pthread -MMD -MP
@@ -152,6 +152,20 @@ $(BUILD)/sched-record: $(RECORD_TOOL:%.c=$(BUILD)/%.o) $(BUILD)/libsched_record.
 $(BUILD)/tests/unit/% $(BUILD)/tests/conformance/%: TEST_OBJS = $(SUPPORT_OBJS)
 $(BUILD)/tests/property/%: TEST_OBJS = $(SUPPORT_OBJS) $(PROPERTY_OBJS)
 
+# The kernels of devices, compiled for the host, where each work-item has a stack of its own.
+ITEM_TESTS := $(addprefix $(BUILD)/tests/items/,test_gpu_ops test_gpu_ops_rest test_gpu_ops_shapes test_gpu_products)
+ITEM_OBJS := $(BUILD)/tests/items/gpu_items.o $(BUILD)/tests/items/item_kernels.o
+CXX ?= g++
+$(BUILD)/tests/items/item_kernels.o: tests/items/item_kernels.cc
+	@mkdir -p $(@D)
+	$(call Q,CXX)$(CXX) $(CPPFLAGS) -std=c++17 -Itests -Wall $(WERROR) -ffp-contract=off -fno-exceptions -fno-rtti -pthread \
+	  -MMD -MP $(CFLAGS) -c -o $@ $<
+$(BUILD)/tests/items/%.o: tests/conformance/%.c
+	@mkdir -p $(@D)
+	$(call Q,CC)$(CC) $(CPPFLAGS) -DTESTS_ON_ITEMS $(BASE_CFLAGS) $(CFLAGS) -c -o $@ $<
+$(ITEM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJS) $(ITEM_OBJS) $(BUILD)/libsched_run.a
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
+
 # What the recorder is tried on: a small ggml of the tests' own, right and wrong, linked, built in and loaded.
 FAKE := $(BUILD)/tests/record
 FAKE_GGML := $(foreach k,0 1 2 3,$(FAKE)/ggml$(k)/libggml-base.so)
@@ -269,6 +283,15 @@ sanitize: ## all tests of C code under AddressSanitizer and UndefinedBehaviorSan
 tsan: ## unit tests under ThreadSanitizer, which cannot see into drivers: without OpenCL devices
 	@OCL_ICD_VENDORS=/nonexistent $(MAKE) --no-print-directory unit BUILD=build-tsan WERROR= CFLAGS="-O1 -g -fsanitize=thread"
 
+.PHONY: races
+races: ## the kernels of devices on the host, each work-item a thread to ThreadSanitizer: a missing barrier shows
+	@TSAN_OPTIONS="history_size=0 halt_on_error=1" $(MAKE) --no-print-directory run-items BUILD=build-tsan WERROR= \
+	  OPENCL=0 BLAS=0 CFLAGS="-O1 -g -fsanitize=thread"
+
+.PHONY: run-items
+run-items: $(ITEM_TESTS)
+	@for t in $(ITEM_TESTS); do $$t || exit 1; done
+
 .PHONY: valgrind
 valgrind: $(BUILD)/sched-run $(TEST_BINS) ## unit tests and some runs under Valgrind
 	@tests/valgrind.sh "$(BUILD)"
@@ -350,4 +373,5 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 -include $(RECORD_SRCS:%.c=$(BUILD)/%.d) $(RECORD_TOOL:%.c=$(BUILD)/%.d)
+-include $(ITEM_OBJS:.o=.d) $(ITEM_TESTS:=.d)
 -include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TEST_BINS:=.d) $(HTML_TESTS:=.d) $(PROPERTY_OBJS:.o=.d) $(BENCH_BINS:=.d)

@@ -6,7 +6,7 @@
  */
 #include "../support/gpu_case.h"
 
-enum { ROUNDS = 30 };
+enum { ROUNDS = GC_ROUNDS(30) };
 
 /* Small whole numbers, so that many are equal. */
 static kh_operand *whole(uint64_t *seed, int type, kh_layout layout, int64_t n0, int64_t n1, int64_t n2, int64_t n3) {

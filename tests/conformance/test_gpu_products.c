@@ -35,9 +35,9 @@ static int try_mul_mat(sr_backend *backend, uint64_t *seed, int type, int64_t co
 static void check_mul_mat(sr_backend *backend) {
     static const int64_t columns[] = {1, 3, 8, 9, 64, 70};
     uint64_t seed = 21;
-    for (int type = 0; type < SR_TYPE_COUNT; type++) {
+    for (int type = 0; type < SR_TYPE_COUNT; type += GC_STEP(SR_TYPE_COUNT)) {
         if (sr__type_can_read(type)) {
-            for (int i = 0; i < SR_COUNT(columns); i++) {
+            for (int i = 0; i < SR_COUNT(columns); i += GC_STEP(5)) {
                 assert_true(try_mul_mat(backend, &seed, type, columns[i]));
             }
         }
@@ -65,6 +65,10 @@ static void check_many_columns(sr_backend *backend) {
 
 static void test_many_columns(void **state) {
     (void)state;
+    if (GC_ROUNDS(2) != 2) {
+        print_message("takes too long on items of the host\n");
+        skip();
+    }
     gc_each_device(check_many_columns);
 }
 
@@ -127,8 +131,8 @@ static void check_experts(sr_backend *backend) {
                                 SR_TYPE_MXFP4};
     static const int64_t tokens[] = {1, 7, 40, 130};
     uint64_t seed = 24;
-    for (int t = 0; t < SR_COUNT(types); t++) {
-        for (int i = 0; i < SR_COUNT(tokens); i++) {
+    for (int t = 0; t < SR_COUNT(types); t += GC_STEP(7)) {
+        for (int i = 0; i < SR_COUNT(tokens); i += GC_STEP(2)) {
             kh_case c = experts_case(&seed, types[t], 1 + gc_pick(&seed, 9), 1 + gc_pick(&seed, 4), tokens[i]);
             assert_true(gc_try(&c, backend, TOLERANCE, SCALE));
         }
@@ -144,7 +148,7 @@ static void test_experts(void **state) {
 static void check_bad_experts(sr_backend *backend) {
     static const double wrong[] = {-1, 4, 2147483647, -2147483648.0};
     uint64_t seed = 25;
-    for (int i = 0; i < SR_COUNT(wrong); i++) {
+    for (int i = 0; i < SR_COUNT(wrong); i += GC_STEP(4)) {
         for (int64_t tokens = 2; tokens <= 70; tokens += 68) {
             kh_case c = experts_case(&seed, SR_TYPE_Q8_0, 4, 2, tokens);
             kh_set(c.src[2], 1, tokens - 1, 0, 0, wrong[i]);
@@ -165,7 +169,7 @@ static void test_bad_experts(void **state) {
 static void check_out_prod(sr_backend *backend) {
     static const int types[] = {SR_TYPE_F32, SR_TYPE_Q4_0, SR_TYPE_Q5_1, SR_TYPE_Q6_K, SR_TYPE_IQ4_XS};
     uint64_t seed = 26;
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 30; i += GC_STEP(30)) {
         const int type = types[i % SR_COUNT(types)];
         const int64_t m = pick_inner(&seed, type), n = 1 + gc_pick(&seed, 90), k = 1 + gc_pick(&seed, 80);
         const int64_t a2 = 1 + gc_pick(&seed, 2), b2 = a2 * (1 + gc_pick(&seed, 2)), b3 = 1 + gc_pick(&seed, 2);
@@ -226,8 +230,8 @@ static void check_flash(sr_backend *backend) {
     };
     static const int64_t queries[] = {1, 2, 9, 70};
     uint64_t seed = 27;
-    for (int t = 0; t < SR_COUNT(types); t++) {
-        for (int i = 0; i < SR_COUNT(queries); i++) {
+    for (int t = 0; t < SR_COUNT(types); t += GC_STEP(7)) {
+        for (int i = 0; i < SR_COUNT(queries); i += GC_STEP(2)) {
             assert_true(try_flash(backend, &seed, types[t][0], types[t][1], queries[i]));
         }
     }

@@ -8,6 +8,10 @@
 
 #include "support/backend_fixture.h"
 #include "support/kernel_harness.h"
+#ifdef TESTS_ON_ITEMS
+#include "support/gpu_fake.h"
+#include "items/gpu_items.h"
+#endif
 
 enum { GC_ALIGNMENT = 256 };
 
@@ -216,6 +220,25 @@ KH_UNUSED static sr_machine *gc_machine(const char *device) {
     return NULL;
 }
 
+/* How often random cases are tried, and how many of a list: on items of the host they take long. */
+#ifdef TESTS_ON_ITEMS
+#define GC_ROUNDS(n) ((n) / 4)
+#define GC_STEP(n) (n)
+#else
+#define GC_ROUNDS(n) (n)
+#define GC_STEP(n) 1
+#endif
+
+#ifdef TESTS_ON_ITEMS
+/* Runs `check` with a backend of gpu_items.h. */
+KH_UNUSED static void gc_each_device(void (*check)(sr_backend *backend)) {
+    sr_error err = {0};
+    fake_pair pair;
+    bf_ok(fake_pair_open(&pair, &items_runtime, &err), &err);
+    check(&pair.backend[0]);
+    fake_pair_close(&pair);
+}
+#else
 /* Runs `check` with a backend of every language of this build that has a device here; skips where none has. */
 KH_UNUSED static void gc_each_device(void (*check)(sr_backend *backend)) {
     static const char *const devices[] = {"opencl", "cuda"};
@@ -233,6 +256,7 @@ KH_UNUSED static void gc_each_device(void (*check)(sr_backend *backend)) {
         skip();
     }
 }
+#endif
 
 /*
  * Compares one made case if both take it; whoever makes cases wants most to be taken.  A device may decline what the

@@ -43,6 +43,7 @@ typedef unsigned int gpu_uint;
 #define STORE_HALF(p, x) (*(__half *)(p) = __float2half_rn(x))
 #define ATOMIC_ADD(p, value) atomicAdd((p), (value))
 #define ATOMIC_FIRST(p, value) atomicCAS((int *)(p), 0, (value))
+#define MARK(p) (*(volatile gpu_int *)(p) = 1)
 #define PRODUCT(a, b) __fmul_rn((a), (b))
 #define ROUND_HALF(x) __half2float(__float2half_rn(x))
 

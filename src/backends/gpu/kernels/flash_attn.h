@@ -204,7 +204,7 @@ KERNEL(gpu_flash_attn)(OPERAND(y), OPERAND(q), OPERAND(k), OPERAND(v), OPERAND(m
                             ? mask_value(mask_memory, mask, w.slope[c], j0 + w.key, w.query[c], w.head[c], w.i3)
                             : MINUS_INFINITY;
             if (w.bias[c] != MINUS_INFINITY) {
-                open_keys[0] = 1;
+                MARK(open_keys);
             }
         }
         BARRIER();

@@ -38,6 +38,7 @@ typedef uint gpu_uint;
 #define STORE_HALF(p, x) vstore_half_rte((x), 0, (GLOBAL half *)(p))
 #define ATOMIC_ADD(p, value) atomic_add((volatile GLOBAL gpu_int *)(p), (value)) /* returns what stood there */
 #define ATOMIC_FIRST(p, value) atomic_cmpxchg((volatile GLOBAL gpu_int *)(p), 0, (value)) /* writes where 0 stands */
+#define MARK(p) (*(volatile LOCAL_POINTER gpu_int *)(p) = 1) /* by several items at once, of local memory */
 
 /* The product rounded by itself: never part of a fused multiply-add. */
 static inline float PRODUCT(float a, float b) {
