@@ -97,4 +97,13 @@ uint64_t gen_next(uint64_t *state);
 static inline int64_t gen_below(uint64_t *state, int64_t n) { return (int64_t)(gen_next(state) % (uint64_t)n); }
 static inline bool gen_chance(uint64_t *state, int percent) { return gen_below(state, 100) < percent; }
 
+/* For tests, with an error called err: what should go well of a generated case, or the case's seed and the reason. */
+#define OK(expr, seed)                                                                                              \
+    do {                                                                                                            \
+        const sr_status st_ = (expr);                                                                               \
+        if (st_ != SR_OK) {                                                                                         \
+            fail_msg("seed %llu: %s: %s", (unsigned long long)(seed), sr_status_name(st_), sr_error_message(&err)); \
+        }                                                                                                           \
+    } while (0)
+
 #endif

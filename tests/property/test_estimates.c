@@ -19,14 +19,6 @@
 
 static uint64_t first_seed, n_seeds;
 
-#define OK(expr, seed)                                                                                              \
-    do {                                                                                                            \
-        const sr_status st_ = (expr);                                                                               \
-        if (st_ != SR_OK) {                                                                                         \
-            fail_msg("seed %llu: %s: %s", (unsigned long long)(seed), sr_status_name(st_), sr_error_message(&err)); \
-        }                                                                                                           \
-    } while (0)
-
 /* A power of ten around the middle; now and then a figure is missing, which is assumed. */
 static double figure(uint64_t *state, double middle) {
     static const double factors[] = {0, 1e-3, 1e-2, 0.1, 1, 1, 10, 100};

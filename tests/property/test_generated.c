@@ -19,14 +19,6 @@
 
 static uint64_t first_seed, n_seeds;
 
-#define OK(expr, seed)                                                                            \
-    do {                                                                                          \
-        const sr_status st_ = (expr);                                                             \
-        if (st_ != SR_OK) {                                                                       \
-            fail_msg("seed %llu: %s: %s", (unsigned long long)(seed), sr_status_name(st_), sr_error_message(&err)); \
-        }                                                                                         \
-    } while (0)
-
 static gen_case *new_case(const gen_params *params) {
     sr_error err = {0};
     gen_case *c;

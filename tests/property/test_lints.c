@@ -21,14 +21,6 @@
 
 static uint64_t first_seed, n_seeds;
 
-#define OK(expr, seed)                                                                                            \
-    do {                                                                                                          \
-        const sr_status st_ = (expr);                                                                             \
-        if (st_ != SR_OK) {                                                                                       \
-            fail_msg("seed %llu: %s: %s", (unsigned long long)(seed), sr_status_name(st_), sr_error_message(&err)); \
-        }                                                                                                         \
-    } while (0)
-
 /* A case, its scheduler and what the lints found. */
 typedef struct lint_run {
     gen_case *c;

@@ -20,14 +20,6 @@
 
 static uint64_t first_seed, n_seeds;
 
-#define OK(expr, seed)                                                                            \
-    do {                                                                                          \
-        const sr_status st_ = (expr);                                                             \
-        if (st_ != SR_OK) {                                                                       \
-            fail_msg("seed %llu: %s: %s", (unsigned long long)(seed), sr_status_name(st_), sr_error_message(&err)); \
-        }                                                                                         \
-    } while (0)
-
 /* Even seeds are graphs that could be executed, odd ones anything. */
 static gen_case *new_case(uint64_t seed, uint64_t names) {
     sr_error err = {0};
